@@ -1,0 +1,177 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/internal/errmask"
+	"github.com/squadronctl/squadron/logging"
+)
+
+// backend is the wide interface that all of this package works with (R20): what a Fleet offers beyond its contract is
+// found out once, and what it lacks is filled in from what it has.
+type backend struct {
+	fleet.Fleet
+	fleet.UnitReader
+	fleet.ContentReader
+	fleet.Launcher
+
+	// cancellable says that a read ends when its context does.
+	cancellable bool
+	// knowsContents says that contents can be read back, and so that hashes of current options are known (R14).
+	knowsContents bool
+}
+
+func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
+	b := &backend{Fleet: f}
+	var lacks []string
+	if reader, ok := f.(fleet.UnitReader); ok {
+		b.UnitReader, b.cancellable = reader, true
+	} else {
+		b.UnitReader = matcherReader{f}
+		lacks = append(lacks, "reads with a context (a hanging read holds its goroutine until it answers)")
+	}
+	if contents, ok := f.(fleet.ContentReader); ok {
+		b.ContentReader, b.knowsContents = contents, true
+	} else {
+		b.ContentReader = noContents{}
+		lacks = append(lacks, "contents (groups are told apart by name alone, contents by the hash that machines report)")
+	}
+	if launcher, ok := f.(fleet.Launcher); ok {
+		b.Launcher = launcher
+	} else {
+		b.Launcher = submitThenStart{f}
+		lacks = append(lacks, "launching in one write (a new unit costs two)")
+	}
+	if len(lacks) > 0 {
+		logger.Debug(context.Background(), "the backend %T lacks: %s", f, strings.Join(lacks, "; "))
+	}
+	return b
+}
+
+// ReadUnits makes one look. A panic of the backend is an error of the look: it runs outside of any task.
+func (b *backend) ReadUnits(ctx context.Context, selector fleet.Selector) (listing fleet.Listing, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the backend panicked: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return b.UnitReader.ReadUnits(ctx, selector)
+}
+
+// submitThenStart stands in for fleet.Launcher.
+type submitThenStart struct{ fleet fleet.Fleet }
+
+func (s submitThenStart) SubmitLaunched(ctx context.Context, name, content string) error {
+	if err := s.fleet.Submit(ctx, name, content); err != nil {
+		return err
+	}
+	return s.fleet.Start(ctx, name)
+}
+
+// errNoContents is what reading a content from a backend without contents gives.
+var errNoContents = errors.New("the backend does not give contents back")
+
+// noContents stands in for fleet.ContentReader.
+type noContents struct{}
+
+func (noContents) ReadContent(_ context.Context, name string) (string, error) {
+	return "", errmask.Maskf(errNoContents, "read %s", name)
+}
+
+// matcherReader stands in for fleet.UnitReader.
+type matcherReader struct{ fleet fleet.Fleet }
+
+// Temporary errors of a listing are repeated so often, with this pause, before they count.
+const (
+	matcherReadAttempts = 3
+	matcherReadPause    = 100 * time.Millisecond
+)
+
+func (m matcherReader) ReadUnits(ctx context.Context, selector fleet.Selector) (fleet.Listing, error) {
+	if selector.Exact {
+		return m.readExact(ctx, selector.Names)
+	}
+	matcher := selectorMatcher(selector)
+	for attempt := 1; ; attempt++ {
+		statuses, err := m.fleet.GetStatusWithMatcher(matcher)
+		switch {
+		case fleet.IsUnitNotFound(err):
+			return fleet.Listing{}, nil
+		case err == nil:
+			return fleet.Listing{Units: detailsOf(statuses)}, nil
+		case attempt == matcherReadAttempts || !fleet.IsTemporary(err):
+			return fleet.Listing{}, err
+		}
+		if err := sleep(ctx, matcherReadPause); err != nil {
+			return fleet.Listing{}, err
+		}
+	}
+}
+
+func (m matcherReader) readExact(ctx context.Context, names []string) (fleet.Listing, error) {
+	listing := fleet.Listing{Whole: true}
+	for _, name := range names {
+		status, err := m.fleet.GetStatus(ctx, name)
+		switch {
+		case fleet.IsUnitNotFound(err):
+		case err != nil:
+			return fleet.Listing{}, err
+		default:
+			listing.Units = append(listing.Units, fleet.UnitDetail{UnitStatus: status})
+		}
+	}
+	return listing, nil
+}
+
+func selectorMatcher(selector fleet.Selector) func(string) bool {
+	if len(selector.Names) == 0 && len(selector.Groups) == 0 {
+		return func(string) bool { return true }
+	}
+	names := make(map[string]bool, len(selector.Names))
+	for _, name := range selector.Names {
+		names[name] = true
+	}
+	return func(name string) bool {
+		if names[name] {
+			return true
+		}
+		for _, group := range selector.Groups {
+			if hasGroupPrefix(name, group) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// detailsOf keeps the first of two entries with one name.
+func detailsOf(statuses []fleet.UnitStatus) []fleet.UnitDetail {
+	details := make([]fleet.UnitDetail, 0, len(statuses))
+	seen := make(map[string]bool, len(statuses))
+	for _, status := range statuses {
+		if seen[status.Name] {
+			continue
+		}
+		seen[status.Name] = true
+		details = append(details, fleet.UnitDetail{UnitStatus: status})
+	}
+	return details
+}
+
+// sleep waits, or ends with the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

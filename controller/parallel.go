@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/squadronctl/squadron/internal/errmask"
+)
+
+// unitAction is one operation on one unit.
+type unitAction func(ctx context.Context, name string) error
+
+// outcome says which units a step got to.
+type outcome struct {
+	done  []string // the action succeeded
+	tried []string // the action was begun
+}
+
+// forEach runs an action for each unit, Config.Concurrency at a time, and begins no further one after the first error
+// (R7). What is under way then ends by itself: a write that is cut off leaves nobody knowing. The error names the unit,
+// and what had been done to the others.
+func (c *controller) forEach(ctx context.Context, verb string, names []string, action unitAction) (outcome, error) {
+	var (
+		mutex sync.Mutex
+		out   outcome
+		first error
+		group errgroup.Group
+	)
+	group.SetLimit(c.config.Concurrency)
+	for _, name := range names {
+		group.Go(func() error {
+			mutex.Lock()
+			stopped := first != nil
+			if !stopped {
+				out.tried = append(out.tried, name)
+			}
+			mutex.Unlock()
+			if stopped {
+				return nil
+			}
+			err := guarded(ctx, action, name)
+			mutex.Lock()
+			defer mutex.Unlock()
+			if err == nil {
+				out.done = append(out.done, name)
+			} else if first == nil {
+				first = named(err, verb+" "+name)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions above keep their error in first
+	slices.Sort(out.done)
+	slices.Sort(out.tried)
+	if first != nil {
+		return out, out.explain(first, names)
+	}
+	return out, nil
+}
+
+// named puts operation and unit in front of an error, unless the backend has done so.
+func named(err error, what string) error {
+	if strings.HasPrefix(err.Error(), what) {
+		return errmask.Mask(err)
+	}
+	return errmask.Maskf(err, "%s", what)
+}
+
+// guarded runs the action unless the context has ended, and turns a panic into an error: a worker's panic would end the
+// process, not the task.
+func guarded(ctx context.Context, action unitAction, name string) (err error) {
+	if ctx.Err() != nil {
+		return endOf(ctx)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return action(ctx, name)
+}
+
+// explain adds to an error what the step had done until then.
+func (o outcome) explain(err error, names []string) error {
+	if len(names) < 2 {
+		return err
+	}
+	untried := without(names, o.tried)
+	return &explained{err: err, note: fmt.Sprintf("done: %s; not tried: %s", listNames(o.done), listNames(untried))}
+}
+
+// explained is an error with a note behind it.
+type explained struct {
+	err  error
+	note string
+}
+
+func (e *explained) Error() string { return fmt.Sprintf("%v (%s)", e.err, e.note) }
+func (e *explained) Unwrap() error { return e.err }
+
+// without gives the names that are not among those taken away, in their order.
+func without(names, taken []string) []string {
+	set := stringSet(taken)
+	var rest []string
+	for _, name := range names {
+		if !set[name] {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}
+
+// namesShown is how many names an error message lists before it counts the rest.
+const namesShown = 20
+
+func listNames(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > namesShown:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namesShown], ", "), len(names)-namesShown)
+	default:
+		return strings.Join(names, ", ")
+	}
+}
+
+// endOf is the error of a context that has ended: its cause, and context.Canceled or context.DeadlineExceeded whatever
+// the cause.
+func endOf(ctx context.Context) error {
+	cause, err := context.Cause(ctx), ctx.Err()
+	if errmask.Has(cause, err) {
+		return cause
+	}
+	return bothErrors{cause, err}
+}

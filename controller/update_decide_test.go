@@ -1,0 +1,249 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// kind is what a slice of the model is like. Slices of one kind are alike, so a state is how many there are of each.
+type kind int
+
+const (
+	oldRunning kind = iota
+	oldDown
+	oldUnknown
+	newStarting // created by the update
+	newReady
+	newLoaded // found, not launched
+	newFailed // created by the update
+	leaving   // being taken away
+	kinds
+)
+
+// modelState is a group in the middle of an update, seen from outside.
+type modelState struct {
+	count  [kinds]int
+	ending bool
+	owed   int
+	lost   int // slices that failed without the update's doing
+}
+
+// model is one update: the numbers that don't change while it runs.
+type model struct {
+	wanted, found, maxGrowth, minAlive int
+}
+
+func (m model) situation(state modelState) situation {
+	s := situation{wanted: m.wanted, found: m.found, maxGrowth: m.maxGrowth, minAlive: m.minAlive, ending: state.ending, owed: state.owed}
+	for k := range kinds {
+		for i := range state.count[k] {
+			s.slices = append(s.slices, sliceView{
+				id:          fmt.Sprintf("%d-%d", k, i),
+				isNew:       k == newStarting || k == newReady || k == newLoaded || k == newFailed,
+				replaceable: true,
+				launched:    k != newLoaded,
+				running:     k == oldRunning || k == newReady,
+				down:        k == oldDown || k == newFailed || k == newLoaded,
+				ready:       k == newReady,
+				failed:      k == newFailed,
+				own:         k == newStarting || k == newFailed,
+				removing:    k == leaving,
+			})
+		}
+	}
+	return s
+}
+
+func kindOf(id string) kind {
+	var k, i int
+	_, _ = fmt.Sscanf(id, "%d-%d", &k, &i)
+	return kind(k)
+}
+
+// apply does what was decided.
+func (state modelState) apply(d decision) modelState {
+	for range d.launch {
+		state.count[newLoaded]--
+		state.count[newStarting]++
+	}
+	for range d.discard {
+		state.count[newFailed]--
+		state.count[leaving]++
+	}
+	for _, taken := range d.remove {
+		state.count[kindOf(taken.id)]--
+		state.count[leaving]++
+		if taken.successor {
+			state.owed++
+		}
+	}
+	state.count[newStarting] += d.add
+	state.owed = max(0, state.owed-d.add)
+	return state
+}
+
+// events are all that can happen to a state until the next look.
+func (state modelState) events(failures bool) []modelState {
+	var next []modelState
+	move := func(from, to kind, change func(*modelState)) {
+		if state.count[from] == 0 {
+			return
+		}
+		moved := state
+		moved.count[from]--
+		if to != kinds {
+			moved.count[to]++
+		}
+		if change != nil {
+			change(&moved)
+		}
+		next = append(next, moved)
+	}
+	move(leaving, kinds, nil)
+	move(newStarting, newReady, nil)
+	move(oldUnknown, oldRunning, nil)
+	if failures {
+		move(newStarting, newFailed, func(s *modelState) { s.ending = true })
+		if state.lost == 0 {
+			move(oldRunning, oldDown, func(s *modelState) { s.lost++ })
+			move(newReady, newFailed, func(s *modelState) { s.lost++; s.ending = true })
+		}
+		if !state.ending {
+			ended := state // cancelled
+			ended.ending = true
+			next = append(next, ended)
+		}
+	}
+	return next
+}
+
+// TestDecideModel walks through everything that can happen in an update of up to 5 slices, with all small options:
+// whatever comes, the bounds of R22 hold after each decision, and the update comes to an end. Without failures that end
+// is the group as wanted.
+func TestDecideModel(t *testing.T) {
+	checked := 0
+	for m, start := range models(5) {
+		walk := &modelWalk{model: m, seen: map[modelState]bool{}, onPath: map[modelState]bool{}}
+		finding := walk.visit(start)
+		require.Empty(t, finding, "%+v from %+v", m, start)
+		checked += len(walk.seen)
+	}
+	t.Logf("%d states", checked)
+}
+
+// models are all starts that an update does not refuse.
+func models(most int) func(yield func(model, modelState) bool) {
+	return func(yield func(model, modelState) bool) {
+		for run := range most + 1 {
+			for down := range most + 1 - run {
+				for fresh := range min(3, most+1-run-down) {
+					for wanted := 1; wanted <= most; wanted++ {
+						for growth := range 3 {
+							for alive := range run + fresh + 1 {
+								m := model{wanted: wanted, found: run + down + fresh, maxGrowth: growth, minAlive: alive}
+								var start modelState
+								start.count[oldRunning], start.count[oldDown], start.count[newReady] = run, down, fresh
+								if m.refuses(run, down, fresh) {
+									continue
+								}
+								if !yield(m, start) {
+									return
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// refuses is when Update does not begin: spec/controller.md, "When Update is refused".
+func (m model) refuses(run, down, fresh int) bool {
+	noWay := m.minAlive > 0 && m.minAlive == run+fresh && m.maxGrowth == 0 && down == 0 && run > 0 && m.wanted <= m.found
+	return m.minAlive > m.wanted || noWay
+}
+
+// modelWalk visits all states that can be reached.
+type modelWalk struct {
+	model  model
+	seen   map[modelState]bool
+	onPath map[modelState]bool
+}
+
+func (w *modelWalk) visit(state modelState) string {
+	if w.onPath[state] {
+		return fmt.Sprintf("goes in circles through %+v", state)
+	}
+	if w.seen[state] {
+		return ""
+	}
+	w.seen[state], w.onPath[state] = true, true
+	defer delete(w.onPath, state)
+
+	d := decide(w.model.situation(state))
+	if d.done {
+		if state.count[newReady] != w.model.wanted || state.count != [kinds]int{newReady: w.model.wanted} {
+			return fmt.Sprintf("calls itself done in %+v", state)
+		}
+		return ""
+	}
+	if !d.waiting {
+		return w.checkStandstill(state)
+	}
+	decided := state.apply(d)
+	if finding := w.model.check(decided); finding != "" {
+		return fmt.Sprintf("%s after %+v in %+v", finding, d, state)
+	}
+	events := decided.events(true)
+	if len(events) == 0 {
+		return fmt.Sprintf("waits for nothing in %+v after %+v", decided, d)
+	}
+	for _, next := range events {
+		if finding := w.visit(next); finding != "" {
+			return finding
+		}
+	}
+	return ""
+}
+
+// checkStandstill says what is wrong with an update that can do nothing more: only one that is ending may, or one that
+// lost a slice and so can't keep MinAlive.
+func (w *modelWalk) checkStandstill(state modelState) string {
+	if state.ending || state.lost > 0 {
+		if state.count[newFailed] > 0 && state.ending {
+			return fmt.Sprintf("leaves a failed slice in %+v", state)
+		}
+		return ""
+	}
+	return fmt.Sprintf("stands still in %+v", state)
+}
+
+func (m model) check(state modelState) string {
+	existing := 0
+	for _, n := range state.count {
+		existing += n
+	}
+	running := state.count[oldRunning] + state.count[newReady]
+	switch {
+	case running < m.minAlive-state.lost:
+		return fmt.Sprintf("%d slices run", running)
+	case existing > max(m.found, m.wanted)+m.maxGrowth:
+		return fmt.Sprintf("%d slices exist", existing)
+	case m.minAlive > 0 && state.count[leaving] > m.minAlive:
+		return fmt.Sprintf("%d slices are being removed", state.count[leaving])
+	}
+	return ""
+}
+
+// A slice of which a look does not tell whether it runs is neither counted on nor taken for lost.
+func TestDecideLeavesTheUnknownAlone(t *testing.T) {
+	var state modelState
+	state.count[oldRunning], state.count[oldUnknown] = 2, 1
+	d := decide(model{wanted: 3, found: 3, maxGrowth: 0, minAlive: 2}.situation(state))
+	require.Empty(t, d.remove)
+	d = decide(model{wanted: 3, found: 3, maxGrowth: 0, minAlive: 1}.situation(state))
+	require.Equal(t, []removed{{id: "0-0", successor: true}}, d.remove)
+}

@@ -1,0 +1,192 @@
+package controller
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/internal/errmask"
+	"github.com/squadronctl/squadron/task"
+)
+
+// updateRun carries an update out. Each round it looks at the cluster, makes a situation of what it sees, lets decide
+// say what to do, and does that. What it remembers from round to round is what no look can show: how often in a row
+// something was seen, and which slices it has created or taken up itself.
+type updateRun struct {
+	controller *controller
+	req        Request
+	opts       UpdateOptions
+	content    groupContent
+	contents   map[string]string // by unit base
+	named      map[string]bool   // the slices that may be replaced; none named: all
+	wanted     int
+	found      int
+	atCall     comparison
+
+	memory  map[string]*sliceMemory // by slice ID
+	usedIDs idSet                   // IDs that no new slice may get
+	owed    int                     // slices taken away whose successor has yet to be made
+	ending  error                   // why nothing new is taken up; nil while the update goes on
+	moved   time.Time               // when something was last done or under way
+	seen    time.Time               // when the last look succeeded
+}
+
+// sliceMemory is what an update remembers of one slice.
+type sliceMemory struct {
+	made     bool // created by this update
+	launched bool // or launched by it
+
+	// Of a new slice: the wait for its running, since when it has run often enough in a row, and since when it is not
+	// ready.
+	rising       *wait
+	runningSince time.Time
+	unreadySince time.Time
+	failure      error
+
+	seenUnits    []string // as of the last look
+	unknownLooks int      // looks in a row that did not tell whether it runs
+	removal      *removal
+}
+
+func (m *sliceMemory) own() bool { return m.made || m.launched }
+
+// carryOut runs the update to its end. The context's end makes it take up nothing new, and end what is under way; only
+// the end of the whole service, or of the controller, cuts it off.
+func (r *updateRun) carryOut(ctx context.Context) error {
+	if r.wanted == 0 {
+		return errmask.Mask(errUnitNotFound)
+	}
+	if r.upToDate(r.situationAtCall()) {
+		return errmask.Mask(errUnitsAlreadyUpToDate)
+	}
+	r.announce(ctx)
+	work, stop := endWith(task.KeepOn(ctx), r.controller.life)
+	defer stop()
+	r.moved, r.seen = time.Now(), time.Now()
+	for {
+		compared, err := r.look(work)
+		if ctx.Err() != nil {
+			r.end(endOf(ctx))
+		}
+		if err != nil {
+			if fatal := r.lookFailed(work, err); fatal != nil {
+				return r.fail(work, fatal)
+			}
+			continue
+		}
+		finished, err := r.round(work, compared)
+		if finished || err != nil {
+			return err
+		}
+	}
+}
+
+// round does what one look calls for. It says whether the update has come to its end, and how.
+func (r *updateRun) round(work context.Context, compared comparison) (bool, error) {
+	s := r.observe(compared)
+	d := decide(s)
+	if d.done {
+		return true, nil
+	}
+	if d.waiting {
+		r.moved = time.Now()
+	} else if r.ending != nil {
+		return true, r.fail(work, r.ending)
+	} else if idle := time.Since(r.moved); idle >= r.controller.config.WaitTimeout {
+		return true, r.fail(work, errmask.Maskf(errWaitTimeoutReached, "after %v in which nothing could be done within MinAlive %d and MaxGrowth %d: %s",
+			idle, s.minAlive, s.maxGrowth, r.counts(s)))
+	}
+	r.apply(work, d, compared)
+	if work.Err() != nil {
+		return true, r.fail(work, endOf(work))
+	}
+	return false, nil
+}
+
+// end makes the update take up nothing new. The first reason stands.
+func (r *updateRun) end(why error) {
+	if r.ending == nil {
+		r.ending = why
+	}
+}
+
+// look lists the group. Units that the update knows of are asked for by name where the listing may have skipped them.
+func (r *updateRun) look(ctx context.Context) (comparison, error) {
+	known := r.knownNames()
+	v, err := r.controller.observer.look(ctx, fleet.Selector{Names: known, Groups: []string{r.req.Group}}, false)
+	if err != nil {
+		return comparison{}, err
+	}
+	details := slices.Clone(v.units)
+	if !v.whole {
+		var missing []string
+		for _, name := range known {
+			if v.byName[name] == nil {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) > 0 {
+			listing, err := r.controller.backend.ReadUnits(ctx, fleet.Selector{Names: missing, Exact: true})
+			if err != nil {
+				return comparison{}, err
+			}
+			details = append(details, listing.Units...)
+		}
+	}
+	r.seen = time.Now()
+	r.noteIDs(details)
+	return r.content.compare(details), nil
+}
+
+// lookFailed says whether a failed look ends the update: one that a repeat may cure does so after WaitTimeout (R18).
+func (r *updateRun) lookFailed(work context.Context, err error) error {
+	switch {
+	case work.Err() != nil:
+		return endOf(work)
+	case !fleet.IsTemporary(err):
+		return errmask.Maskf(err, "look at the group")
+	case time.Since(r.seen) >= r.controller.config.WaitTimeout:
+		return errmask.Maskf(bothErrors{errWaitTimeoutReached, err}, "no look at the group succeeded for %v (%v)", r.controller.config.WaitTimeout, err)
+	}
+	return nil
+}
+
+// knownNames are the units whose absence from a listing has to be made sure of: all but those being destroyed.
+func (r *updateRun) knownNames() []string {
+	var names []string
+	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
+		m := r.memory[id]
+		if m.removal == nil || !m.removal.destroying {
+			names = append(names, m.names()...)
+		}
+	}
+	return names
+}
+
+// noteIDs keeps new slices off the IDs seen: those of the group, and those of any unit named alike. An ID once used is
+// not used again, since a destroyed unit's state may be reported for a while.
+func (r *updateRun) noteIDs(details []fleet.UnitDetail) {
+	for _, detail := range details {
+		r.usedIDs[sliceOf(detail.Name)] = true
+	}
+}
+
+func (r *updateRun) replaceable(id string) bool {
+	if m := r.memory[id]; m != nil && m.made {
+		return true
+	}
+	return len(r.named) == 0 || r.named[id]
+}
+
+func (r *updateRun) newSituation() situation {
+	return situation{
+		wanted:    r.wanted,
+		found:     r.found,
+		maxGrowth: r.opts.MaxGrowth,
+		minAlive:  r.opts.MinAlive,
+		ending:    r.ending != nil,
+		owed:      r.owed,
+	}
+}

@@ -1,0 +1,224 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/internal/errmask"
+)
+
+// WaitForStatus implements Controller.
+func (c *controller) WaitForStatus(ctx context.Context, req Request, closer <-chan struct{}, desiredStatuses ...Status) error {
+	const operation = "wait for the status of group %s"
+	if c.config.Fleet == nil {
+		return errmask.Maskf(errInvalidArgument, operation+": the controller's Config has no Fleet", req.Group)
+	}
+	if len(desiredStatuses) == 0 {
+		return errmask.Maskf(errInvalidArgument, operation+": no status given", req.Group)
+	}
+	req = req.clone()
+	if err := validateSelection(req); err != nil {
+		return err
+	}
+	w := c.newWait(c.newJudge(slices.Clone(desiredStatuses)...))
+	w.judge.oneshots = oneshotBases(req.Units)
+	ctx, stop := endWith(ctx, c.life)
+	defer stop()
+	err := c.bounded(ctx, closer, w, func(ctx context.Context) error {
+		if err := c.aim(ctx, w, req); err != nil {
+			return err
+		}
+		return c.await(ctx, w)
+	})
+	return errmask.Maskf(err, operation, req.Group)
+}
+
+// wait is one wait for a status.
+type wait struct {
+	judge *judge
+	// names are the units waited for. With a nil names it is all that match in each look: none left is not-found.
+	names []string
+	group string
+	match func(fleet.UnitDetail) bool
+	// listingsOnly keeps the wait from asking by name for a unit that a listing lacks: absence is what it waits for.
+	listingsOnly bool
+
+	inRow   int   // looks in a row in which all units had the status
+	lookErr error // what the last look failed with, nil once one succeeds
+}
+
+func (c *controller) newWait(j *judge) *wait {
+	return &wait{judge: j, listingsOnly: j.wants(StatusNotFound)}
+}
+
+// aim finds out which units a request's wait is about (R15): those named times the slice IDs, else those found.
+func (c *controller) aim(ctx context.Context, w *wait, req Request) error {
+	extended, err := req.ExtendSlices()
+	if err != nil {
+		return err
+	}
+	named := len(extended.Units) > 0
+	for _, unit := range extended.Units {
+		w.names = append(w.names, unit.Name)
+		named = named && !isTemplate(unit.Name)
+	}
+	if named {
+		return nil
+	}
+	w.names = nil
+	found, err := c.find(ctx, req, false)
+	switch {
+	case err == nil:
+		w.names = namesOf(found)
+	case IsUnitNotFound(err) && w.judge.wants(StatusNotFound):
+		s := newSelection(req)
+		w.group = req.Group
+		w.match = func(detail fleet.UnitDetail) bool { return s.inGroup(detail) && s.inSlices(detail) }
+	default:
+		return err
+	}
+	return nil
+}
+
+// bounded runs f under a context that ends with ctx, with WaitTimeout, and with closer, and gives the error that the
+// end of each stands for.
+func (c *controller) bounded(ctx context.Context, closer <-chan struct{}, w *wait, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.WaitTimeout, errWaitTimeoutReached)
+	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	watcher := make(chan struct{})
+	go func() {
+		defer close(watcher)
+		select {
+		case <-closer:
+			end(errWaitClosed)
+		case <-ctx.Done():
+		}
+	}()
+	err := f(ctx)
+	cause := context.Cause(ctx) // nil unless something ended it before f returned
+	end(nil)
+	<-watcher
+	switch {
+	case err == nil || cause == nil:
+		return err
+	case !errmask.Has(err, cause) && !errmask.Has(err, ctx.Err()):
+		return err
+	case errmask.Has(cause, errWaitClosed):
+		return nil
+	case errmask.Has(cause, errWaitTimeoutReached):
+		return w.timeout(c.config.WaitTimeout)
+	default:
+		return endOf(ctx)
+	}
+}
+
+// errWaitClosed is the cause of a wait's end by its closer.
+var errWaitClosed = errmask.Maskf(context.Canceled, "the wait was closed")
+
+func (w *wait) timeout(after time.Duration) error {
+	if w.lookErr != nil {
+		return errmask.Maskf(bothErrors{errWaitTimeoutReached, w.lookErr}, "after %v, the last look having failed (%v)", after, w.lookErr)
+	}
+	return errmask.Maskf(errWaitTimeoutReached, "after %v, %s", after, w.judge.shortfall(w.names))
+}
+
+// await looks until all units have had one of the statuses WaitCount times in a row. Temporary errors of single looks
+// don't end it (R18).
+func (c *controller) await(ctx context.Context, w *wait) error {
+	for {
+		details, err := c.lookAt(ctx, w)
+		switch {
+		case ctx.Err() != nil:
+			return endOf(ctx)
+		case fleet.IsTemporary(err):
+			w.lookErr = err
+			continue
+		case err != nil:
+			return err
+		}
+		w.lookErr = nil
+		reached, err := w.take(details)
+		if reached || err != nil {
+			return err
+		}
+	}
+}
+
+// take judges one look, and says whether the wait has come to its end.
+func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
+	now := time.Now()
+	names := w.names
+	if names == nil {
+		for name := range details {
+			names = append(names, name)
+		}
+	}
+	all := true
+	var failed []string
+	for _, name := range names {
+		has, broken := w.judge.look(name, details[name], now)
+		all = all && has
+		if broken {
+			failed = append(failed, name)
+		}
+	}
+	if len(failed) > 0 {
+		return false, failedUnits(w.judge, failed)
+	}
+	if !all {
+		w.inRow = 0
+		return false, nil
+	}
+	w.inRow++
+	return w.inRow >= w.judge.waitCount, nil
+}
+
+// lookAt takes one shared look, and gives the units of the wait that are there.
+func (c *controller) lookAt(ctx context.Context, w *wait) (map[string]*fleet.UnitDetail, error) {
+	if w.names != nil {
+		return c.lookAtNames(ctx, w.names, !w.listingsOnly)
+	}
+	v, err := c.observer.look(ctx, fleet.Selector{Groups: []string{w.group}}, false)
+	if err != nil {
+		return nil, err
+	}
+	details := map[string]*fleet.UnitDetail{}
+	for i := range v.units {
+		if w.match(v.units[i]) {
+			details[v.units[i].Name] = &v.units[i]
+		}
+	}
+	return details, nil
+}
+
+// lookAtNames takes one shared look at units that are known (R20a): a unit that the listing lacks though it may be there
+// is asked for by name, if sure is set.
+func (c *controller) lookAtNames(ctx context.Context, names []string, sure bool) (map[string]*fleet.UnitDetail, error) {
+	v, err := c.observer.look(ctx, fleet.Selector{Names: names}, false)
+	if err != nil {
+		return nil, err
+	}
+	details := make(map[string]*fleet.UnitDetail, len(names))
+	var missing []string
+	for _, name := range names {
+		if detail := v.byName[name]; detail != nil {
+			details[name] = detail
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	if v.whole || !sure || len(missing) == 0 {
+		return details, nil
+	}
+	listing, err := c.backend.ReadUnits(ctx, fleet.Selector{Names: missing, Exact: true})
+	if err != nil {
+		return nil, err
+	}
+	for i := range listing.Units {
+		details[listing.Units[i].Name] = &listing.Units[i]
+	}
+	return details, nil
+}

@@ -1,0 +1,138 @@
+package fleettest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/squadronctl/squadron/fleet"
+)
+
+func machineName(i int) string { return fmt.Sprintf("m%d", i) }
+
+// machineID gives IDs that differ within their first eight characters, which fleet takes for an ID as well.
+func machineID(i int) string { return fmt.Sprintf("%08x%024x", i, i) }
+
+// AddMachine adds a machine that is well, or restores a lost one of the same ID with the metadata and address given.
+func (c *Cluster) AddMachine(m fleet.Machine) {
+	c.locked(func() {
+		if known := c.machines[m.ID]; known != nil {
+			known.IP, known.Metadata = slices.Clone(m.IP), maps.Clone(m.Metadata)
+			c.restore(known)
+		} else {
+			c.addMachine(m)
+		}
+		c.machinesChanged()
+	})
+}
+
+// KillMachine is the sudden loss of a machine: what ran there runs no longer, and nobody has been told. Timing says how
+// long /machines and /state go on showing it; then its units go elsewhere. It reports whether there was such a machine,
+// well until now.
+func (c *Cluster) KillMachine(id string) bool {
+	var found bool
+	c.locked(func() {
+		if m := c.machines[id]; m != nil && m.alive {
+			found = true
+			c.kill(m)
+		}
+	})
+	return found
+}
+
+// RestoreMachine brings a lost machine back, freshly booted: no unit is loaded there, and its agent begins to load those
+// that it is meant to have. It reports whether there was such a machine, lost until now.
+func (c *Cluster) RestoreMachine(id string) bool {
+	var found bool
+	c.locked(func() {
+		if m := c.machines[id]; m != nil && !m.alive {
+			found = true
+			c.restore(m)
+			c.machinesChanged()
+		}
+	})
+	return found
+}
+
+// FailUnit has a unit fail at once wherever it is active or activating, as if its main process had crashed. There is no
+// automatic restart after that. It reports whether the unit was active anywhere.
+func (c *Cluster) FailUnit(name string) bool {
+	var found bool
+	c.locked(func() {
+		for _, id := range c.ids {
+			i := c.machines[id].loaded[name]
+			if i == nil || i.stopped() || i.active == "deactivating" {
+				continue
+			}
+			found = true
+			i.step++
+			c.setSystemd(i, "failed", "failed")
+		}
+	})
+	return found
+}
+
+func (c *Cluster) addMachine(data fleet.Machine) {
+	data.IP, data.Metadata = slices.Clone(data.IP), maps.Clone(data.Metadata)
+	if data.Metadata == nil {
+		data.Metadata = map[string]string{}
+	}
+	m := &machine{
+		Machine: data, alive: true, listed: true,
+		scheduled: map[string]*clusterUnit{}, loaded: map[string]*instance{},
+	}
+	c.machines[data.ID] = m
+	c.ids.insert(data.ID)
+	c.emitMachine(MachineAdded, m)
+}
+
+func (c *Cluster) kill(m *machine) {
+	m.alive = false
+	m.losses++
+	c.emitMachine(MachineLost, m)
+	gone := m.loaded
+	m.loaded = map[string]*instance{}
+	for _, name := range sortedKeys(gone) {
+		c.emitInstance(Unloaded, gone[name])
+	}
+	for _, name := range c.stateNames {
+		c.expire(name, m.ID, c.config.Timing.MachineTTL)
+	}
+	losses := m.losses
+	c.after(c.config.Timing.MachineGone, func() {
+		if m.alive || m.losses != losses {
+			return
+		}
+		m.listed = false
+		c.emitMachine(MachineGone, m)
+		c.machinesChanged()
+	})
+}
+
+func (c *Cluster) restore(m *machine) {
+	if m.alive {
+		return
+	}
+	m.alive, m.listed = true, true
+	for _, name := range sortedKeys(m.scheduled) {
+		c.forgetLaunched(m, name)
+	}
+	c.emitMachine(MachineRestored, m)
+}
+
+// machinesChanged has the engine look at every unit, and every agent that works at what may concern it: units that are
+// scheduled to it and global ones.
+func (c *Cluster) machinesChanged() {
+	for _, name := range c.names {
+		if c.units[name].needs.global {
+			for _, id := range c.ids {
+				c.agentSoon(c.machines[id], name)
+			}
+			continue
+		}
+		c.after(c.config.Timing.Schedule, func() { c.place(name) })
+		if m := c.machines[c.units[name].target]; m != nil {
+			c.agentSoon(m, name)
+		}
+	}
+}

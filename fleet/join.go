@@ -1,0 +1,113 @@
+package fleet
+
+import (
+	"net"
+	"slices"
+	"strings"
+)
+
+// listing puts a look's lists together, for the units that the selector takes.
+func (l look) listing(selector Selector) Listing {
+	listing := Listing{Whole: l.whole}
+	takes := selector.filter()
+	for name, unit := range l.units {
+		if takes(name, unit.Options) {
+			listing.Units = append(listing.Units, l.detail(unit))
+		}
+	}
+	slices.SortFunc(listing.Units, func(a, b UnitDetail) int { return strings.Compare(a.Name, b.Name) })
+	return listing
+}
+
+// filter gives the selector's test. Every stamp is looked at, though the last one stands: more may be taken, but no less.
+func (s Selector) filter() func(name string, options []wireOption) bool {
+	if len(s.Names) == 0 && len(s.Groups) == 0 {
+		return func(string, []wireOption) bool { return true }
+	}
+	names := map[string]bool{}
+	for _, name := range s.Names {
+		names[name] = true
+	}
+	return func(name string, options []wireOption) bool {
+		if names[name] {
+			return true
+		}
+		return slices.ContainsFunc(s.Groups, func(group string) bool {
+			return strings.HasPrefix(name, group) || slices.ContainsFunc(options, func(option wireOption) bool {
+				return option.Section == "X-Squadron" && option.Name == "Group" && option.Value == group
+			})
+		})
+	}
+}
+
+// detail puts together what is known of one unit.
+func (l look) detail(unit wireUnit) UnitDetail {
+	facts := readFacts(unit.Name, fromWire(unit.Options))
+	detail := UnitDetail{
+		UnitStatus: UnitStatus{
+			Current: unit.CurrentState,
+			Desired: unit.DesiredState,
+			Name:    unit.Name,
+			SliceID: sliceID(unit.Name),
+		},
+		Group:   facts.group,
+		Stamped: facts.stamped,
+		Global:  facts.global,
+		Oneshot: facts.oneshot,
+	}
+	if len(unit.Options) > 0 {
+		detail.Hash = facts.hash
+	}
+	states := l.states[unit.Name]
+	switch {
+	case facts.global:
+		// fleet has no current state of a global unit; it says inactive, or nothing at all.
+		detail.Current = unit.DesiredState
+		detail.Due = l.due(facts.metadata)
+		for _, state := range states {
+			detail.Machine = append(detail.Machine, l.status(state))
+		}
+		slices.SortFunc(detail.Machine, func(a, b MachineStatus) int { return strings.Compare(a.ID, b.ID) })
+	case unit.MachineID != "":
+		// Other machines' states are what lost machines, or ones that had the unit before, said last.
+		state := states[unit.MachineID]
+		state.MachineID = unit.MachineID
+		detail.Machine = []MachineStatus{l.status(state)}
+	}
+	return detail
+}
+
+func (l look) status(state wireState) MachineStatus {
+	return MachineStatus{
+		ID:            state.MachineID,
+		IP:            l.ip(state.MachineID),
+		SystemdActive: state.SystemdActiveState,
+		SystemdSub:    state.SystemdSubState,
+		UnitHash:      state.Hash,
+	}
+}
+
+// ip gives a machine's address in a copy of its own, nil where the machine is not listed.
+func (l look) ip(id string) net.IP {
+	at, listed := slices.BinarySearchFunc(l.machines, id, func(m Machine, id string) int { return strings.Compare(m.ID, id) })
+	if !listed {
+		return nil
+	}
+	return slices.Clone(l.machines[at].IP)
+}
+
+// due counts the machines that meet the conditions: each key must have one of its values.
+func (l look) due(conditions map[string][]string) int {
+	count := 0
+	for _, machine := range l.machines {
+		met := true
+		for key, values := range conditions {
+			value, has := machine.Metadata[key]
+			met = met && has && slices.Contains(values, value)
+		}
+		if met {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,121 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/squadronctl/squadron/internal/errmask"
+)
+
+// Submit creates the unit, or replaces its content, with desired state loaded. A name or a content that can't be one
+// gives an error for which IsInvalidRequest is true, before anything is sent or from the server.
+func (c *Client) Submit(ctx context.Context, name, content string) error {
+	return errmask.Maskf(c.create(ctx, name, content, stateLoaded), "submit %s", short(name))
+}
+
+// SubmitLaunched does what Submit does, with desired state launched.
+func (c *Client) SubmitLaunched(ctx context.Context, name, content string) error {
+	return errmask.Maskf(c.create(ctx, name, content, stateLaunched), "submit %s launched", short(name))
+}
+
+// Start sets the unit's desired state to launched.
+func (c *Client) Start(ctx context.Context, name string) error {
+	return errmask.Maskf(c.setState(ctx, name, stateLaunched), "start %s", short(name))
+}
+
+// Stop sets the unit's desired state to loaded.
+func (c *Client) Stop(ctx context.Context, name string) error {
+	return errmask.Maskf(c.setState(ctx, name, stateLoaded), "stop %s", short(name))
+}
+
+// Destroy removes the unit. It has succeeded, too, when the unit is no longer there after an attempt whose outcome was
+// not known; a unit that was not there at the first attempt gives an error for which IsUnitNotFound is true.
+func (c *Client) Destroy(ctx context.Context, name string) error {
+	err := checkName(name)
+	if err == nil {
+		err = c.do(ctx, request{
+			method:   http.MethodDelete,
+			resource: "units",
+			unit:     name,
+			success:  []int{http.StatusNoContent},
+		})
+	}
+	return errmask.Maskf(err, "destroy %s", short(name))
+}
+
+// ReadContent gives the unit file's text in its canonical serialisation.
+func (c *Client) ReadContent(ctx context.Context, name string) (string, error) {
+	unit, err := c.readUnit(ctx, name)
+	if err != nil {
+		return "", errmask.Maskf(err, "read content of %s", short(name))
+	}
+	return serialize(fromWire(unit.Options)), nil
+}
+
+func (c *Client) create(ctx context.Context, name, content, state string) error {
+	options, err := parseContent(content)
+	if err != nil {
+		return err
+	}
+	return c.put(ctx, name, wireUnit{Options: toWire(options), DesiredState: state})
+}
+
+// setState writes nothing but a desired state. fleet answers 409 to that for exactly one reason: there is no such unit,
+// and no options to make one of.
+func (c *Client) setState(ctx context.Context, name, state string) error {
+	err := c.put(ctx, name, wireUnit{DesiredState: state})
+	if IsConflict(err) {
+		return withClass(errUnitNotFound, err)
+	}
+	return err
+}
+
+func (c *Client) put(ctx context.Context, name string, unit wireUnit) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return c.do(ctx, request{
+		method:   http.MethodPut,
+		resource: "units",
+		unit:     name,
+		body:     unit,
+		success:  []int{http.StatusCreated, http.StatusNoContent},
+	})
+}
+
+// readUnit reads one unit as fleet keeps it.
+func (c *Client) readUnit(ctx context.Context, name string) (wireUnit, error) {
+	if err := checkName(name); err != nil {
+		return wireUnit{}, err
+	}
+	var unit wireUnit
+	err := c.do(ctx, request{
+		method:   http.MethodGet,
+		resource: "units",
+		unit:     name,
+		success:  []int{http.StatusOK},
+		take: func(body []byte) error {
+			unit = wireUnit{}
+			if err := decode(body, &unit); err != nil {
+				return err
+			}
+			if unit.Name != name {
+				return withClass(errInvalidUnitStatus, fmt.Errorf("the answer is about unit %s", short(unit.Name)))
+			}
+			return nil
+		},
+	})
+	return unit, err
+}
+
+// short gives a name as messages may show it.
+func short(name string) string {
+	if checkName(name) == nil {
+		return name
+	}
+	if len(name) > maxNameSize {
+		name = name[:32] + "…"
+	}
+	return fmt.Sprintf("%q", name)
+}

@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"context"
+	"net"
+)
+
+// UnitReader is the upgrade for reading many units at once, with a context and a selector.
+//
+// Without it a reader falls back to Fleet.GetStatusWithMatcher, which can't be cancelled, knows no contents, and says
+// nothing of global units that have yet to reach a machine.
+type UnitReader interface {
+	// ReadUnits makes one look at the cluster: one listing, over all its pages, of the units that the selector takes.
+	// Nothing found is an empty listing, not an error. Temporary errors have been retried when one is returned.
+	ReadUnits(ctx context.Context, selector Selector) (Listing, error)
+}
+
+// ContentReader is the upgrade for reading back what was submitted.
+//
+// Without it only the hash that a machine reports tells one content from another, groups are told apart by name
+// alone, and nothing that was replaced can be brought back.
+type ContentReader interface {
+	// ReadContent gives the unit file's text in its canonical serialisation: the same sections and options in the same
+	// order as submitted, without comments and blank lines. A unit that is not there gives an error for which
+	// IsUnitNotFound is true.
+	ReadContent(ctx context.Context, name string) (string, error)
+}
+
+// MachineReader is the upgrade for listing the cluster's machines.
+type MachineReader interface {
+	// ReadMachines lists the machines that are alive, sorted by ID.
+	ReadMachines(ctx context.Context) ([]Machine, error)
+}
+
+// Launcher is the upgrade for bringing a new unit straight to launched.
+//
+// Without it a new unit costs two writes: Submit and Start.
+type Launcher interface {
+	// SubmitLaunched does in one write what Submit followed by Start does in two.
+	SubmitLaunched(ctx context.Context, name, content string) error
+}
+
+// Machine is one host of the cluster.
+type Machine struct {
+	// ID is the machine's ID, 32 hexadecimal digits.
+	ID string
+	// IP is the machine's primary address; nil where the machine publishes none.
+	IP net.IP
+	// Metadata is what MachineMetadata in a unit file is matched against.
+	Metadata map[string]string
+}
+
+// Selector says which units a read is about: those whose name is in Names, and those that may belong to one of Groups.
+// The zero Selector takes every unit.
+//
+// A unit may belong to a group when it carries the group's stamp or when its name begins with the group's name, whatever
+// stamp it carries; the caller decides exactly, so a reader may return more than asked for but never less.
+type Selector struct {
+	// Names are exact unit names.
+	Names []string
+	// Groups are group names.
+	Groups []string
+	// Exact asks that each of Names is read by its name and not out of a listing, so that one missing from the answer
+	// was not there: the listing that comes back is Whole. Groups must be empty then.
+	Exact bool
+}
+
+// Listing is what one look found.
+type Listing struct {
+	// Units are the units found, sorted by name, none twice.
+	Units []UnitDetail
+	// Whole says that the listing was cut from one moment, so that a unit which is not in it was not there. It is false
+	// for a listing over several pages: pages shift when units come and go between two of them.
+	Whole bool
+}
+
+// UnitDetail is all that a backend can tell of one unit in one look.
+type UnitDetail struct {
+	UnitStatus
+	// Hash is the hash of the unit's current options, empty where the backend does not know them. Right after a
+	// replacement a machine can still report the one before it (MachineStatus.UnitHash).
+	Hash string
+	// Group is the stamp Group= of the unit's section X-Squadron, empty where it has none.
+	Group string
+	// Stamped says that the unit has such a stamp.
+	Stamped bool
+	// Global says that the unit is meant to run on every machine whose metadata match.
+	Global bool
+	// Due is, for a global unit, on how many of the machines listed it is meant to run; 0 where that is not known.
+	Due int
+	// Oneshot says that the unit is a service of Type=oneshot without RemainAfterExit=yes, which never stays active.
+	Oneshot bool
+}
