@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type backend struct {
 	fleet.ContentReader
 	fleet.Launcher
 
+	logger logging.Logger
 	// cancellable says that a read ends when its context does.
 	cancellable bool
 	// knowsContents says that contents can be read back, and so that hashes of current options are known (R14).
@@ -28,7 +30,7 @@ type backend struct {
 }
 
 func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
-	b := &backend{Fleet: f}
+	b := &backend{Fleet: f, logger: logger}
 	var lacks []string
 	if reader, ok := f.(fleet.UnitReader); ok {
 		b.UnitReader, b.cancellable = reader, true
@@ -54,11 +56,13 @@ func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
 	return b
 }
 
-// ReadUnits makes one look. A panic of the backend is an error of the look: it runs outside of any task.
+// ReadUnits makes one look. A panic of the backend is an error of the look, which runs outside of any task; its stack
+// goes to the log.
 func (b *backend) ReadUnits(ctx context.Context, selector fleet.Selector) (listing fleet.Listing, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the backend panicked: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("the backend panicked: %v", r)
+			b.logger.Critical(ctx, "read units: %v\n%s", err, debug.Stack())
 		}
 	}()
 	return b.UnitReader.ReadUnits(ctx, selector)
@@ -150,7 +154,8 @@ func selectorMatcher(selector fleet.Selector) func(string) bool {
 	}
 }
 
-// detailsOf keeps the first of two entries with one name.
+// detailsOf sorts by name, which a backend of somebody's own may not have done, and keeps the first of two entries with
+// one name.
 func detailsOf(statuses []fleet.UnitStatus) []fleet.UnitDetail {
 	details := make([]fleet.UnitDetail, 0, len(statuses))
 	seen := make(map[string]bool, len(statuses))
@@ -161,6 +166,7 @@ func detailsOf(statuses []fleet.UnitStatus) []fleet.UnitDetail {
 		seen[status.Name] = true
 		details = append(details, fleet.UnitDetail{UnitStatus: status})
 	}
+	slices.SortFunc(details, func(a, b fleet.UnitDetail) int { return strings.Compare(a.Name, b.Name) })
 	return details
 }
 

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -176,10 +177,10 @@ func (r *oneshotRun) note(status fleet.UnitStatus, machine fleet.MachineStatus, 
 }
 
 // shortfall says of each unit that lacked the statuses in the last look what it was like (R16).
-func (j *judge) shortfall(names []string) string {
+func (j *judge) shortfall() string {
 	var lines []string
-	for _, name := range names {
-		if w := j.units[name]; w != nil && !w.has {
+	for _, name := range slices.Sorted(maps.Keys(j.units)) {
+		if w := j.units[name]; !w.has {
 			lines = append(lines, fmt.Sprintf("%s %s", name, describe(w.detail)))
 		}
 	}
@@ -190,6 +191,11 @@ func (j *judge) shortfall(names []string) string {
 		lines = append(lines[:namesShown], fmt.Sprintf("and %d more", len(lines)-namesShown))
 	}
 	return strings.Join(lines, "; ")
+}
+
+// forgetOthers drops what is remembered of units that are there no longer, where no unit was named.
+func (j *judge) forgetOthers(details map[string]*fleet.UnitDetail) {
+	maps.DeleteFunc(j.units, func(name string, _ *unitWatch) bool { return details[name] == nil })
 }
 
 // describe says in an error message what a unit was like.

@@ -44,7 +44,7 @@ func (c *controller) forEach(ctx context.Context, verb string, names []string, a
 			if stopped {
 				return nil
 			}
-			err := guarded(ctx, action, name)
+			err := c.guarded(ctx, verb, action, name)
 			mutex.Lock()
 			defer mutex.Unlock()
 			if err == nil {
@@ -73,14 +73,15 @@ func named(err error, what string) error {
 }
 
 // guarded runs the action unless the context has ended, and turns a panic into an error: a worker's panic would end the
-// process, not the task.
-func guarded(ctx context.Context, action unitAction, name string) (err error) {
+// process, not the task. The stack goes to the log.
+func (c *controller) guarded(ctx context.Context, verb string, action unitAction, name string) (err error) {
 	if ctx.Err() != nil {
 		return endOf(ctx)
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("panic: %v", r)
+			c.config.Logger.Critical(ctx, "%s %s: %v\n%s", verb, name, err, debug.Stack())
 		}
 	}()
 	return action(ctx, name)

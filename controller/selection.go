@@ -89,6 +89,7 @@ func (c *controller) discover(ctx context.Context, selector fleet.Selector, matc
 		found := matching(v.units, match)
 		names := namesOf(found)
 		if v.whole || (attempt > 0 && slices.Equal(names, before)) {
+			fillInStates(found, union)
 			return found, nil
 		}
 		before = names
@@ -97,6 +98,16 @@ func (c *controller) discover(ctx context.Context, selector fleet.Selector, matc
 		}
 	}
 	return c.confirm(ctx, union)
+}
+
+// fillInStates takes the states that the last listing lacks from those before: a list of states has pages that shift, too.
+func fillInStates(found []fleet.UnitDetail, before map[string]fleet.UnitDetail) {
+	for i := range found {
+		now, earlier := found[i].Machine, before[found[i].Name].Machine
+		if len(now) == 1 && len(earlier) == 1 && now[0].ID == earlier[0].ID && now[0].SystemdActive == "" {
+			found[i].Machine = earlier
+		}
+	}
 }
 
 // confirm asks for each unit by name and gives those that are there.

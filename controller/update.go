@@ -26,6 +26,9 @@ type UpdateOptions struct {
 	ReadySecs int
 }
 
+// maxReadySecs is a year, beyond which a cool-down can only be a mistake.
+const maxReadySecs = 365 * 24 * 60 * 60
+
 // Update implements Controller.
 func (c *controller) Update(ctx context.Context, req Request, opts UpdateOptions) (*task.Task, error) {
 	if err := c.ready(); err != nil {
@@ -80,11 +83,11 @@ func (c *controller) createUpdate(ctx context.Context, req Request, opts UpdateO
 // validate checks what can be told of the options without a look at the cluster.
 func (o UpdateOptions) validate(req Request) error {
 	for _, bound := range []struct {
-		name  string
-		value int
-	}{{"MaxGrowth", o.MaxGrowth}, {"MinAlive", o.MinAlive}, {"ReadySecs", o.ReadySecs}} {
-		if bound.value < 0 {
-			return errmask.Maskf(errUpdateNotAllowed, "%s is %d, and must not be negative", bound.name, bound.value)
+		name        string
+		value, most int
+	}{{"MaxGrowth", o.MaxGrowth, maxSlices}, {"MinAlive", o.MinAlive, maxSlices}, {"ReadySecs", o.ReadySecs, maxReadySecs}} {
+		if bound.value < 0 || bound.value > bound.most {
+			return errmask.Maskf(errUpdateNotAllowed, "%s is %d, and must be from 0 to %d", bound.name, bound.value, bound.most)
 		}
 	}
 	sliced := slices.ContainsFunc(req.Units, func(unit Unit) bool { return isTemplate(unit.Name) })

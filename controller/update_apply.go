@@ -122,7 +122,7 @@ func (r *updateRun) checkRemoval(id string, out *removal) {
 	if time.Since(out.since) < limit {
 		return
 	}
-	out.abandoned = errmask.Maskf(errWaitTimeoutReached, "slice %s is not gone after %v: %s", sliceName(id), limit, out.steps.judge.shortfall(out.units))
+	out.abandoned = errmask.Maskf(errWaitTimeoutReached, "slice %s is not gone after %v: %s", sliceName(id), limit, out.steps.judge.shortfall())
 	r.end(out.abandoned)
 }
 

@@ -146,9 +146,9 @@ func (r *updateRun) readiness(id string, m *sliceMemory, slice *comparedSlice, n
 	} else if m.unreadySince.IsZero() {
 		m.unreadySince = now
 	}
-	deadline := r.controller.config.WaitTimeout + r.readyTime()
-	if err == nil && !ready && now.Sub(m.unreadySince) >= deadline {
-		err = errmask.Maskf(errWaitTimeoutReached, "not ready after %v: %s", deadline, m.rising.judge.shortfall(m.rising.names))
+	limit := r.controller.config.WaitTimeout
+	if late := now.Sub(m.unreadySince) - r.readyTime(); err == nil && !ready && late >= limit {
+		err = errmask.Maskf(errWaitTimeoutReached, "not ready after %v: %s", now.Sub(m.unreadySince), m.rising.judge.shortfall())
 	}
 	if err != nil && m.failure == nil && r.replaceable(id) {
 		m.failure = errmask.Maskf(err, "new slice %s", sliceName(id))

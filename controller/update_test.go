@@ -461,3 +461,31 @@ func TestUpdateRefusedByTheCluster(t *testing.T) {
 		require.NoError(t, b.update(v2(0), controller.UpdateOptions{}), "a refused update leaves the group free")
 	})
 }
+
+// What the options mean (spec/controller.md): how few slices run, and how many there are, at the extremes.
+func TestStrategiesReachTheirExtremes(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		opts           controller.UpdateOptions
+		fewest, widest int
+	}{
+		{"one ahead", controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2}, 3, 4},
+		{"one ahead, though MinAlive would not ask for it", controller.UpdateOptions{MaxGrowth: 1}, 3, 4},
+		{"hot swap", controller.UpdateOptions{MaxGrowth: 3, MinAlive: 3}, 3, 6},
+		{"one by one in place", controller.UpdateOptions{MinAlive: 2}, 2, 3},
+		{"all at once", controller.UpdateOptions{}, 0, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, 3, nil, func(t *testing.T, b *bench) {
+				check := newBoundsCheck("web", c.opts, 0)
+				b.replay(check)
+				b.cluster.OnChange(check.take)
+				check.begin()
+				require.NoError(t, b.update(v2(0), c.opts))
+				assert.Empty(t, check.findings)
+				assert.Equal(t, c.fewest, check.minimum, "slices running")
+				assert.Equal(t, c.widest, check.greatest, "slices existing")
+			})
+		})
+	}
+}

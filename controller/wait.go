@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,7 +73,7 @@ func (c *controller) aim(ctx context.Context, w *wait, req Request) error {
 	switch {
 	case err == nil:
 		w.names = namesOf(found)
-	case IsUnitNotFound(err) && w.judge.wants(StatusNotFound):
+	case (IsUnitNotFound(err) || IsUnitSliceNotFound(err)) && w.judge.wants(StatusNotFound):
 		s := newSelection(req)
 		w.group = req.Group
 		w.match = func(detail fleet.UnitDetail) bool { return s.inGroup(detail) && s.inSlices(detail) }
@@ -122,7 +123,7 @@ func (w *wait) timeout(after time.Duration) error {
 	if w.lookErr != nil {
 		return errmask.Maskf(bothErrors{errWaitTimeoutReached, w.lookErr}, "after %v, the last look having failed (%v)", after, w.lookErr)
 	}
-	return errmask.Maskf(errWaitTimeoutReached, "after %v, %s", after, w.judge.shortfall(w.names))
+	return errmask.Maskf(errWaitTimeoutReached, "after %v, %s", after, w.judge.shortfall())
 }
 
 // await looks until all units have had one of the statuses WaitCount times in a row. Temporary errors of single looks
@@ -152,9 +153,8 @@ func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 	now := time.Now()
 	names := w.names
 	if names == nil {
-		for name := range details {
-			names = append(names, name)
-		}
+		names = slices.Sorted(maps.Keys(details))
+		w.judge.forgetOthers(details)
 	}
 	all := true
 	var failed []string

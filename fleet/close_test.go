@@ -63,6 +63,20 @@ func TestOperationsLeaveNothingBehind(t *testing.T) {
 	assert.Equal(t, before, openFiles(t))
 }
 
+// R44: a server that stays up does not keep the connections.
+func TestCloseEndsIdleConnections(t *testing.T) {
+	server := httptest.NewServer(&cluster{})
+	defer server.Close()
+	where, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	before := goleak.IgnoreCurrent()
+	made, err := NewFleet(Config{Endpoint: *where})
+	require.NoError(t, err)
+	require.NoError(t, made.Submit(t.Context(), "a.service", webContent))
+	require.NoError(t, made.(io.Closer).Close())
+	goleak.VerifyNone(t, before)
+}
+
 // R28: as many idle connections are kept as a few operations side by side need.
 func TestConnectionsAreReusedSideBySide(t *testing.T) {
 	var mutex sync.Mutex

@@ -134,6 +134,16 @@ func TestAPINames(t *testing.T) {
 	}
 }
 
+// A direct write fails where the API would refuse it, and changes nothing.
+func TestPutRefused(t *testing.T) {
+	c := fleettest.NewCluster(fleettest.Config{})
+	assert.EqualError(t, c.Put("web.service", service, "running"),
+		`put unit "web.service": desired state "running" is none of inactive, loaded and launched`)
+	assert.ErrorContains(t, c.Put("web.service", "[Service\n", "loaded"), `put unit "web.service": `)
+	assert.ErrorContains(t, c.Put("web.service", "", "loaded"), "options field empty")
+	assert.Empty(t, c.Units())
+}
+
 // R37: PUT needs its content type.
 func TestAPIContentType(t *testing.T) {
 	c := fleettest.NewCluster(fleettest.Config{})

@@ -16,7 +16,7 @@
 // # Limits
 //
 // A unit file is never executed: what a service does when it is started is for Config.Behave to say. Timers and sockets
-// start no service. Restarts have no start limit. A machine is well or lost; there is nothing between. A desired state
+// start no service. Restarts have no start limit. A machine is well or lost; there is nothing between. Global units don't exclude one another. A desired state
 // that fleet does not know is refused with a 500 also where a real fleetd would store it and choke on it later.
 package fleettest
 
@@ -29,7 +29,7 @@ import (
 
 // Config is what NewCluster and NewServer need. Zero fields mean their defaults.
 type Config struct {
-	// Machines are the cluster's machines; three of DefaultMachines by default. IDs must differ.
+	// Machines are the cluster's machines; three of DefaultMachines by default. IDs must differ and none be empty.
 	Machines []fleet.Machine
 	// Timing says how long the cluster takes for what it does. The zero Timing is Instant: states follow at once.
 	Timing Timing
@@ -48,7 +48,7 @@ type Config struct {
 // DefaultMachines gives the first n machines of an endless row, n at most 250: IDs of 32 hexadecimal digits, addresses
 // of the documentation's network 192.0.2.0/24, and the metadata name=m1 (m2, …) and zone=a (b, c, a, …).
 func DefaultMachines(n int) []fleet.Machine {
-	machines := make([]fleet.Machine, 0, n)
+	var machines []fleet.Machine
 	for i := 1; i <= min(n, 250); i++ {
 		machines = append(machines, fleet.Machine{
 			ID:       machineID(i),

@@ -71,11 +71,14 @@ func (c *Cluster) unitState(u *clusterUnit) UnitState {
 }
 
 // Put creates or replaces a unit behind the API's back, as another client of the cluster would; desired is inactive,
-// loaded or launched. It fails on what the API would refuse, and nothing is changed then. It isn't counted as a request.
+// loaded or launched, and inactive where it is empty and the unit new. It fails on what the API would refuse, and nothing is changed then. It isn't counted as a request.
 func (c *Cluster) Put(name, content, desired string) error {
 	options, err := unit.DeserializeOptions(strings.NewReader(content))
 	if err != nil {
 		return fmt.Errorf("put unit %q: %w", name, err)
+	}
+	if desired != "" && !isDesiredState(desired) {
+		return fmt.Errorf("put unit %q: desired state %q is none of inactive, loaded and launched", name, desired)
 	}
 	var problem *apiError
 	c.locked(func() {

@@ -160,6 +160,9 @@ func TestLifeOfTypes(t *testing.T) {
 			{3, "launched/launched m1, inactive/dead on m1"},
 			{4, "launched/launched m1, activating/start on m1"},
 			{6, "launched/launched m1, failed/failed on m1"}}},
+		"data.mount": {"[Mount]\nWhat=/dev/sdb\nWhere=/data\n", []step{
+			{3, "launched/launched m1, inactive/dead on m1"},
+			{4, "launched/launched m1, active/mounted on m1"}}},
 		"web@.service": {service, nil}, // a template: the agent tries for ever
 		"web.target":   {"[Unit]\nDescription=web\n", nil},
 	} {

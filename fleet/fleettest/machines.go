@@ -13,11 +13,12 @@ func machineName(i int) string { return fmt.Sprintf("m%d", i) }
 // machineID gives IDs that differ within their first eight characters, which fleet takes for an ID as well.
 func machineID(i int) string { return fmt.Sprintf("%08x%024x", i, i) }
 
-// AddMachine adds a machine that is well, or restores a lost one of the same ID with the metadata and address given.
+// AddMachine adds a machine that is well. A known one gets the address and metadata given, and is restored where it was
+// lost.
 func (c *Cluster) AddMachine(m fleet.Machine) {
 	c.locked(func() {
 		if known := c.machines[m.ID]; known != nil {
-			known.IP, known.Metadata = slices.Clone(m.IP), maps.Clone(m.Metadata)
+			known.Machine = cloneMachine(m)
 			c.restore(known)
 		} else {
 			c.addMachine(m)
@@ -73,17 +74,20 @@ func (c *Cluster) FailUnit(name string) bool {
 }
 
 func (c *Cluster) addMachine(data fleet.Machine) {
-	data.IP, data.Metadata = slices.Clone(data.IP), maps.Clone(data.Metadata)
-	if data.Metadata == nil {
-		data.Metadata = map[string]string{}
-	}
 	m := &machine{
-		Machine: data, alive: true, listed: true,
+		Machine: cloneMachine(data), alive: true, listed: true,
 		scheduled: map[string]*clusterUnit{}, loaded: map[string]*instance{},
 	}
 	c.machines[data.ID] = m
 	c.ids.insert(data.ID)
 	c.emitMachine(MachineAdded, m)
+}
+
+// cloneMachine gives a copy that shares no memory, and whose metadata can be written to.
+func cloneMachine(m fleet.Machine) fleet.Machine {
+	metadata := map[string]string{}
+	maps.Copy(metadata, m.Metadata)
+	return fleet.Machine{ID: m.ID, IP: slices.Clone(m.IP), Metadata: metadata}
 }
 
 func (c *Cluster) kill(m *machine) {

@@ -93,6 +93,27 @@ func TestMachineBackBetween(t *testing.T) {
 	assert.Equal(t, "launched/launched m1, active/running on m1", b.look("web.service"))
 }
 
+// R38: a machine added again is another one of the same ID, restored where it was lost; what is passed stays the caller's.
+func TestMachineAddedAgain(t *testing.T) {
+	mine := fleettest.DefaultMachines(1)
+	b := newBench(t, fleettest.Config{Machines: mine})
+	mine[0].Metadata["disk"] = "ssd"
+	b.put("web.service", service+"[X-Fleet]\nMachineMetadata=disk=ssd\n", "launched")
+	assert.Equal(t, "launched/inactive", b.look("web.service"))
+	b.AddMachine(mine[0])
+	assert.Equal(t, "launched/launched m1, active/running on m1", b.look("web.service"))
+	b.KillMachine(mine[0].ID)
+	assert.Equal(t, "launched/inactive", b.look("web.service"))
+	b.AddMachine(mine[0])
+	assert.Equal(t, "launched/launched m1, active/running on m1", b.look("web.service"))
+	mine[0].Metadata = nil
+	b.AddMachine(mine[0])
+	assert.Equal(t, "launched/inactive", b.look("web.service"))
+	code, _ := b.ask(http.MethodPatch, "/fleet/v1/machines", `[{"op":"add","path":"/`+mine[0].ID+`/metadata/disk","value":{"value":"ssd"}}]`)
+	assert.Equal(t, http.StatusNoContent, code)
+	assert.Equal(t, "launched/launched m1, active/running on m1", b.look("web.service"))
+}
+
 // R38: a second loss is not ended by what the first one left under way.
 func TestMachineLostTwice(t *testing.T) {
 	b := newBench(t, fleettest.Config{Timing: seconds(), Machines: fleettest.DefaultMachines(1)})

@@ -44,6 +44,7 @@ func TestServerTCP(t *testing.T) {
 	assert.Error(t, s.Start(), "started once")
 	s.Close()
 	s.Close()
+	assert.ErrorIs(t, s.Client().Start(t.Context(), "web@1.service"), net.ErrClosed)
 	_, err := net.Dial("tcp", where.Host)
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
