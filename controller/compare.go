@@ -171,8 +171,8 @@ func (j *judge) activity(detail *fleet.UnitDetail, oneshots map[string]bool) act
 // GroupNeedsUpdate implements Controller.
 func (c *controller) GroupNeedsUpdate(ctx context.Context, req Request) (Request, bool, error) {
 	const operation = "compare group %s"
-	if c.config.Fleet == nil {
-		return req, false, errmask.Maskf(errInvalidArgument, operation+": the controller's Config has no Fleet", req.Group)
+	if err := c.ready(); err != nil {
+		return req, false, errmask.Maskf(err, operation, req.Group)
 	}
 	wanted := req.clone()
 	if valid, err := ValidateRequest(wanted); !valid {
@@ -207,7 +207,7 @@ func (c *controller) GroupNeedsUpdate(ctx context.Context, req Request) (Request
 }
 
 func (c *controller) compareWithCluster(ctx context.Context, content groupContent) (comparison, error) {
-	found, err := c.discover(ctx, fleet.Selector{Groups: []string{content.selection.group}}, func(fleet.UnitDetail) bool { return true })
+	found, err := c.discover(ctx, fleet.Selector{Groups: []string{content.selection.group}}, near(content.selection.group))
 	if err != nil {
 		return comparison{}, err
 	}

@@ -185,14 +185,23 @@ func (c *controller) Close() error {
 	return nil
 }
 
-// ready says whether the controller can operate at all.
-func (c *controller) ready() error {
+// configured says whether the controller has what it needs to operate.
+func (c *controller) configured() error {
 	switch {
 	case c.config.Fleet == nil:
 		return errmask.Maskf(errInvalidArgument, "the controller's Config has no Fleet")
 	case c.config.TaskService == nil:
 		return errmask.Maskf(errInvalidArgument, "the controller's Config has no TaskService")
-	case c.life.Err() != nil:
+	}
+	return nil
+}
+
+// ready says whether the controller can operate at all.
+func (c *controller) ready() error {
+	if err := c.configured(); err != nil {
+		return err
+	}
+	if c.life.Err() != nil {
 		return errmask.Mask(context.Cause(c.life))
 	}
 	return nil
@@ -233,8 +242,8 @@ func endWith(ctx, other context.Context) (context.Context, context.CancelFunc) {
 
 // WaitForTask implements Controller.
 func (c *controller) WaitForTask(ctx context.Context, taskID string, closer <-chan struct{}) (*task.Task, error) {
-	if c.config.TaskService == nil {
-		return nil, errmask.Maskf(errInvalidArgument, "wait for task %s: the controller's Config has no TaskService", taskID)
+	if err := c.configured(); err != nil {
+		return nil, errmask.Maskf(err, "wait for task %s", taskID)
 	}
 	final, err := c.config.TaskService.WaitForFinalStatus(ctx, taskID, closer)
 	return final, errmask.Maskf(err, "wait for task %s", taskID)

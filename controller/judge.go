@@ -92,7 +92,7 @@ func (j *judge) statusesOf(detail *fleet.UnitDetail) ([]Status, bool) {
 	if detail == nil {
 		return nil, true
 	}
-	if detail.Global && len(detail.Machine) < detail.Due && !j.stateless {
+	if detail.Missing > 0 && !j.stateless {
 		return nil, false
 	}
 	statuses := make([]Status, 0, len(detail.Machine))
@@ -213,8 +213,8 @@ func describe(detail *fleet.UnitDetail) string {
 			text += " of the content before"
 		}
 	}
-	if detail.Global && len(detail.Machine) < detail.Due {
-		text += fmt.Sprintf(", %d of %d machines have it", len(detail.Machine), detail.Due)
+	if detail.Missing > 0 {
+		text += fmt.Sprintf(", %d machines do not have it yet", detail.Missing)
 	}
 	return text
 }

@@ -165,8 +165,8 @@ func oneshotBases(units []Unit) map[string]bool {
 // GetStatus implements Controller.
 func (c *controller) GetStatus(ctx context.Context, req Request) ([]fleet.UnitStatus, error) {
 	const operation = "get the status of group %s"
-	if c.config.Fleet == nil {
-		return nil, errmask.Maskf(errInvalidArgument, operation+": the controller's Config has no Fleet", req.Group)
+	if err := c.ready(); err != nil {
+		return nil, errmask.Maskf(err, operation, req.Group)
 	}
 	req = req.clone()
 	if err := validateSelection(req); err != nil {
@@ -197,8 +197,8 @@ func cloneStatus(status fleet.UnitStatus) fleet.UnitStatus {
 // ExtendWithExistingSliceIDs implements Controller.
 func (c *controller) ExtendWithExistingSliceIDs(req Request) (Request, error) {
 	const operation = "find the slices of group %s"
-	if c.config.Fleet == nil {
-		return Request{}, errmask.Maskf(errInvalidArgument, operation+": the controller's Config has no Fleet", req.Group)
+	if err := c.ready(); err != nil {
+		return Request{}, errmask.Maskf(err, operation, req.Group)
 	}
 	extended := req.clone()
 	extended.SliceIDs = nil // those found take their place, whatever was there

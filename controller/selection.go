@@ -55,6 +55,13 @@ func (s selection) inSlices(detail fleet.UnitDetail) bool {
 	return len(s.slices) == 0 || s.slices[sliceOf(detail.Name)]
 }
 
+// near is true of the group's units and of those that are named alike. A shared look also has what others asked for.
+func near(group string) func(fleet.UnitDetail) bool {
+	return func(detail fleet.UnitDetail) bool {
+		return strings.HasPrefix(detail.Name, group) || (detail.Stamped && detail.Group == group)
+	}
+}
+
 // baseOf gives the unit base of a name; a name that does not parse is its own base.
 func baseOf(name string) string {
 	parsed, err := parseUnitName(name)

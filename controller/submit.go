@@ -32,7 +32,7 @@ func (c *controller) Submit(ctx context.Context, req Request) (*task.Task, error
 }
 
 func (c *controller) submit(ctx context.Context, req Request) error {
-	existing, err := c.discover(ctx, fleet.Selector{Groups: []string{req.Group}}, func(fleet.UnitDetail) bool { return true })
+	existing, err := c.discover(ctx, fleet.Selector{Groups: []string{req.Group}}, near(req.Group))
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (c *controller) createUpdate(ctx context.Context, req Request, opts UpdateO
 	}
 	look, stop := endWith(ctx, c.life)
 	defer stop()
-	found, err := c.discover(look, fleet.Selector{Groups: []string{req.Group}}, func(fleet.UnitDetail) bool { return true })
+	found, err := c.discover(look, fleet.Selector{Groups: []string{req.Group}}, near(req.Group))
 	if err != nil {
 		return nil, errmask.Maskf(err, "update group %s", req.Group)
 	}

@@ -13,8 +13,8 @@ import (
 // WaitForStatus implements Controller.
 func (c *controller) WaitForStatus(ctx context.Context, req Request, closer <-chan struct{}, desiredStatuses ...Status) error {
 	const operation = "wait for the status of group %s"
-	if c.config.Fleet == nil {
-		return errmask.Maskf(errInvalidArgument, operation+": the controller's Config has no Fleet", req.Group)
+	if err := c.ready(); err != nil {
+		return errmask.Maskf(err, operation, req.Group)
 	}
 	if len(desiredStatuses) == 0 {
 		return errmask.Maskf(errInvalidArgument, operation+": no status given", req.Group)
@@ -48,6 +48,7 @@ type wait struct {
 
 	inRow   int   // looks in a row in which all units had the status
 	lookErr error // what the last look failed with, nil once one succeeds
+	looked  bool  // some look has succeeded
 }
 
 func (c *controller) newWait(j *judge) *wait {
@@ -123,6 +124,9 @@ func (w *wait) timeout(after time.Duration) error {
 	if w.lookErr != nil {
 		return errmask.Maskf(bothErrors{errWaitTimeoutReached, w.lookErr}, "after %v, the last look having failed (%v)", after, w.lookErr)
 	}
+	if !w.looked {
+		return errmask.Maskf(errWaitTimeoutReached, "after %v, in which no look at the cluster was answered", after)
+	}
 	return errmask.Maskf(errWaitTimeoutReached, "after %v, %s", after, w.judge.shortfall())
 }
 
@@ -140,7 +144,7 @@ func (c *controller) await(ctx context.Context, w *wait) error {
 		case err != nil:
 			return err
 		}
-		w.lookErr = nil
+		w.lookErr, w.looked = nil, true
 		reached, err := w.take(details)
 		if reached || err != nil {
 			return err

@@ -146,9 +146,6 @@ func (d *DummyFleet) ReadUnits(ctx context.Context, selector Selector) (Listing,
 		if known {
 			detail.Hash = dummyHash(content)
 		}
-		if facts.global {
-			detail.Due = 1
-		}
 		listing.Units = append(listing.Units, detail)
 	}
 	slices.SortFunc(listing.Units, func(a, b UnitDetail) int { return strings.Compare(a.Name, b.Name) })

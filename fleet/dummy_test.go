@@ -87,7 +87,7 @@ func TestDummyUnitsPutByHand(t *testing.T) {
 	assert.Equal(t, "web", a.Group)
 	assert.True(t, a.Stamped)
 	assert.True(t, a.Global)
-	assert.Equal(t, 1, a.Due)
+	assert.Zero(t, a.Missing)
 	assert.Empty(t, b.Hash, "no content is known of it")
 	assert.Equal(t, "running", b.Machine[0].SystemdSub)
 	_, err = dummy.ReadContent(t.Context(), "b.service")

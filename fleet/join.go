@@ -63,7 +63,7 @@ func (l look) detail(unit wireUnit) UnitDetail {
 	case facts.global:
 		// fleet has no current state of a global unit; it says inactive, or nothing at all.
 		detail.Current = unit.DesiredState
-		detail.Due = l.due(facts.metadata)
+		detail.Missing = l.missing(facts.metadata, states)
 		for _, state := range states {
 			detail.Machine = append(detail.Machine, l.status(state))
 		}
@@ -96,18 +96,24 @@ func (l look) ip(id string) net.IP {
 	return slices.Clone(l.machines[at].IP)
 }
 
-// due counts the machines that meet the conditions: each key must have one of its values.
-func (l look) due(conditions map[string][]string) int {
+// missing counts the machines that meet a global unit's conditions and have reported no state of it. What a machine says
+// that is no longer listed stands for none of these.
+func (l look) missing(conditions map[string][]string, states map[string]wireState) int {
 	count := 0
 	for _, machine := range l.machines {
-		met := true
-		for key, values := range conditions {
-			value, has := machine.Metadata[key]
-			met = met && has && slices.Contains(values, value)
-		}
-		if met {
+		if _, reported := states[machine.ID]; !reported && meets(machine, conditions) {
 			count++
 		}
 	}
 	return count
+}
+
+// meets says whether the machine has one of the values that the conditions have for each key.
+func meets(machine Machine, conditions map[string][]string) bool {
+	for key, values := range conditions {
+		if value, has := machine.Metadata[key]; !has || !slices.Contains(values, value) {
+			return false
+		}
+	}
+	return true
 }

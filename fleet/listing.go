@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,18 +18,16 @@ type look struct {
 	machines []Machine
 }
 
-// ReadUnits makes one look at the cluster: the lists of units, of states and of machines, read side by side. A selector
-// that is but one name is looked up by that name instead, so that such a listing is always whole.
+// ReadUnits makes one look at the cluster: the lists of units, of states and of machines, read side by side. With Exact,
+// and for a selector that is but one name, each unit is read by its name instead, eight side by side, so that such a
+// listing is always whole.
 func (c *Client) ReadUnits(ctx context.Context, selector Selector) (Listing, error) {
-	if len(selector.Names) == 1 && len(selector.Groups) == 0 {
-		detail, err := c.readDetail(ctx, selector.Names[0])
-		if IsUnitNotFound(err) {
-			return Listing{Whole: true}, nil
-		}
+	if len(selector.Groups) == 0 && (selector.Exact || len(selector.Names) == 1) {
+		details, _, err := c.readByName(ctx, selector.Names)
 		if err != nil {
-			return Listing{}, errmask.Maskf(err, "read units")
+			return Listing{}, errmask.Maskf(err, "read units by name")
 		}
-		return Listing{Units: []UnitDetail{detail}, Whole: true}, nil
+		return Listing{Units: details, Whole: true}, nil
 	}
 	found, err := c.lookAt(ctx)
 	if err != nil {
@@ -51,26 +50,61 @@ func (c *Client) readDetail(ctx context.Context, name string) (UnitDetail, error
 	if err := checkName(name); err != nil {
 		return UnitDetail{}, err
 	}
-	var found look
-	var unit wireUnit
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		unit, err = c.readUnit(groupCtx, name)
-		return err
-	})
-	// Not /state/{name}: fleetd panics over a unit that has no state there.
-	group.Go(func() (err error) {
-		found.states, err = c.readStates(groupCtx, url.Values{"unitName": {name}})
-		return err
-	})
-	group.Go(func() (err error) {
-		found.machines, err = c.readMachines(groupCtx)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	details, notFound, err := c.readByName(ctx, []string{name})
+	switch {
+	case err != nil:
 		return UnitDetail{}, err
+	case len(details) == 0:
+		return UnitDetail{}, notFound
 	}
-	return found.detail(unit), nil
+	return details[0], nil
+}
+
+// readByName asks for each unit by its name, and gives those that are there, sorted, and an answer that said that one is
+// not. The machines are listed once.
+func (c *Client) readByName(ctx context.Context, names []string) (details []UnitDetail, notFound, err error) {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	var machines []Machine
+	units := make([]wireUnit, len(names))
+	missing := make([]error, len(names))
+	states := make([]map[string]map[string]wireState, len(names))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	group.Go(func() (err error) {
+		machines, err = c.readMachines(groupCtx)
+		return err
+	})
+	for i, name := range names {
+		group.Go(func() (err error) {
+			units[i], err = c.readUnit(groupCtx, name)
+			if IsUnitNotFound(err) {
+				missing[i] = err
+				return nil
+			}
+			return err
+		})
+		// Not /state/{name}: fleetd panics over a unit that has no state there.
+		group.Go(func() (err error) {
+			states[i], err = c.readStates(groupCtx, url.Values{"unitName": {name}})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for i, unit := range units {
+		if missing[i] != nil {
+			notFound = missing[i]
+			continue
+		}
+		details = append(details, look{states: states[i], machines: machines}.detail(unit))
+	}
+	return details, notFound, nil
 }
 
 func (c *Client) lookAt(ctx context.Context) (look, error) {

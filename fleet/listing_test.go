@@ -63,7 +63,7 @@ func TestUnscheduledUnit(t *testing.T) {
 		states: []wireState{{Name: "a.service", MachineID: m1, SystemdActiveState: "active"}}}, "a.service")
 	assert.Empty(t, unit.Machine, "an old state of a machine that does not have it counts for nothing")
 	assert.Equal(t, "inactive", unit.Current)
-	assert.Zero(t, unit.Due)
+	assert.Zero(t, unit.Missing)
 }
 
 // R13: only the state from the machine that /units names counts, and a machine that has reported none has an entry.
@@ -81,9 +81,10 @@ func TestMachineThatIsNotListed(t *testing.T) {
 		readOne(t, fleetd, "a.service").Machine)
 }
 
-// R13, C5: a global unit has the entries of all machines and is due on those whose metadata match.
+// R13, C5: a global unit has the entries of all machines that reported one, and is missing on those listed whose metadata
+// match and that did not; a lost machine's last word stands for none of them.
 func TestGlobalUnit(t *testing.T) {
-	states := []wireState{{Name: "g.service", MachineID: m2, Hash: "h"}, {Name: "g.service", MachineID: m1, Hash: "h"}}
+	states := []wireState{{Name: "g.service", MachineID: m3, Hash: "h"}, {Name: "g.service", MachineID: "0", Hash: "h"}}
 	for metadata, due := range map[string]int{
 		"":                           2,
 		"MachineMetadata=disk=ssd\n": 2,
@@ -99,11 +100,15 @@ func TestGlobalUnit(t *testing.T) {
 				units: []wireUnit{unitOf(t, "g.service", "[X-Fleet]\nGlobal=true\n"+metadata, current, "launched", "")}}
 			unit := readOne(t, fleetd, "g.service")
 			assert.True(t, unit.Global)
-			assert.Equal(t, due, unit.Due, metadata)
+			assert.Equal(t, due, unit.Missing, metadata)
 			assert.Equal(t, "launched", unit.Current)
 			require.Len(t, unit.Machine, 2)
-			assert.Equal(t, m1, unit.Machine[0].ID)
-			assert.Equal(t, m2, unit.Machine[1].ID)
+			assert.Equal(t, "0", unit.Machine[0].ID)
+			assert.Equal(t, m3, unit.Machine[1].ID)
+			fleetd.states = append(fleetd.states, wireState{Name: "g.service", MachineID: m1, Hash: "h"}, wireState{Name: "g.service", MachineID: m2, Hash: "h"})
+			unit = readOne(t, fleetd, "g.service")
+			assert.Zero(t, unit.Missing)
+			assert.Len(t, unit.Machine, 4)
 		}
 	}
 }
@@ -254,4 +259,22 @@ func TestStateIsNeverAskedForByPath(t *testing.T) {
 	}), Config{})
 	_, err := client.GetStatus(t.Context(), "a.service")
 	require.NoError(t, err)
+}
+
+// R20a: exact reads prove presence and absence, whatever the pages do, and cost requests per name.
+func TestExactReadsByName(t *testing.T) {
+	fleetd := &cluster{machines: machines(), units: []wireUnit{
+		unitOf(t, "a.service", webContent, "launched", "launched", m1),
+		unitOf(t, "b.service", webContent, "launched", "launched", m2),
+		unitOf(t, "c.service", webContent, "launched", "launched", m2),
+	}}
+	client := clientOn(t, inProcess(fleetd), Config{})
+	listing, err := client.ReadUnits(t.Context(), Selector{Names: []string{"c.service", "nosuch.service", "a.service", "c.service"}, Exact: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a.service", "c.service"}, names(listing.Units))
+	assert.True(t, listing.Whole)
+	_, err = client.GetStatus(t.Context(), "nosuch.service")
+	var answer *APIError
+	require.ErrorAs(t, err, &answer)
+	assert.Equal(t, 404, answer.StatusCode, "the server's answer is kept")
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/squadronctl/squadron/internal/errmask"
 )
 
@@ -59,33 +57,13 @@ func (c *Client) settle(ctx context.Context, matcher func(string) bool) ([]UnitS
 		before = names
 		union = append(union, names...)
 	}
-	slices.Sort(union)
-	return c.readByName(ctx, slices.Compact(union))
-}
-
-// readByName asks for each unit; those that are not there are left out.
-func (c *Client) readByName(ctx context.Context, names []string) ([]UnitStatus, error) {
-	found := make([]*UnitStatus, len(names))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, name := range names {
-		group.Go(func() error {
-			detail, err := c.readDetail(groupCtx, name)
-			if IsUnitNotFound(err) {
-				return nil
-			}
-			found[i] = &detail.UnitStatus
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	details, _, err := c.readByName(ctx, union)
+	if err != nil {
 		return nil, err
 	}
-	var statuses []UnitStatus
-	for _, status := range found {
-		if status != nil {
-			statuses = append(statuses, *status)
-		}
+	statuses := make([]UnitStatus, 0, len(details))
+	for _, detail := range details {
+		statuses = append(statuses, detail.UnitStatus)
 	}
 	return statuses, nil
 }

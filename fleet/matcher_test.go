@@ -85,3 +85,18 @@ func TestMatcherTakesOneLookAtOnePage(t *testing.T) {
 	assert.Equal(t, []UnitStatus{{Name: "web"}}, found)
 	assert.Equal(t, 1, looks)
 }
+
+// R20a: two looks that agree are enough.
+func TestMatcherTakesTwoLooksAtQuietPages(t *testing.T) {
+	fleetd := &cluster{pageSize: 1, units: []wireUnit{{Name: "web-a"}, {Name: "web-b"}}}
+	looks := 0
+	fleetd.onPage = func(list string, page int) {
+		if list == "units" && page == 0 {
+			looks++
+		}
+	}
+	found, err := clientOn(t, inProcess(fleetd), Config{}).GetStatusWithMatcher(isWeb)
+	require.NoError(t, err)
+	assert.Len(t, found, 2)
+	assert.Equal(t, 2, looks)
+}

@@ -46,10 +46,7 @@ func readPage[P any](ctx context.Context, c *Client, resource string, query url.
 		resource: resource,
 		query:    values,
 		success:  []int{http.StatusOK},
-		take: func(body []byte) error {
-			page = *new(P)
-			return decode(body, &page)
-		},
+		take:     func(body []byte) error { return decode(body, &page) },
 	})
 	return page, err
 }

@@ -140,6 +140,10 @@ func (c *Client) failure(r request, target *url.URL, response *http.Response) er
 		answer.Message = strings.TrimSpace(wire.Error.Message)
 		return answer
 	}
+	aboutUnit := response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusConflict
+	if r.unit != "" && aboutUnit && len(body) == 0 {
+		return answer // a proxy may drop fleet's few words; other servers have some of their own
+	}
 	if location := response.Header.Get("Location"); location != "" {
 		answer.Message = fmt.Sprintf("redirected to %q", location)
 	}

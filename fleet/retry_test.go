@@ -137,6 +137,19 @@ func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	})
 }
 
+// Of a read, a 404 on a repeat is what it says.
+func TestReadThatFindsNothingOnARepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		client := clientOn(t, inProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls++
+			fail(w, map[bool]int{true: 500, false: 404}[calls == 1], "")
+		})), Config{})
+		_, err := client.ReadContent(t.Context(), "a.service")
+		assert.True(t, IsUnitNotFound(err), "%v", err)
+	})
+}
+
 // hangs answers the first n requests never.
 func hangs(n int64, next http.Handler) roundTrip {
 	var calls atomic.Int64

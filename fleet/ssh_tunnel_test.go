@@ -5,11 +5,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -276,6 +278,37 @@ func TestTunnelReconnects(t *testing.T) {
 	require.NoError(t, client.Start(t.Context(), "a.service"))
 	connections, _, _ := server.seen()
 	assert.Equal(t, 2, connections)
+}
+
+// R31: a connection that could not be made is tried anew, with the known hosts as they are by then.
+func TestTunnelAfterAFailure(t *testing.T) {
+	_, config := bench(t, &cluster{})
+	right, err := os.ReadFile(config.KnownHostsFile)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(config.KnownHostsFile, nil, 0o600))
+	client, _ := tunnelled(t, config)
+	require.Error(t, client.Submit(t.Context(), "a.service", webContent))
+	require.NoError(t, os.WriteFile(config.KnownHostsFile, right, 0o600))
+	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
+}
+
+// R31: whatever host a request names, it goes over the channels that there are.
+func TestTunnelSharesChannels(t *testing.T) {
+	server, config := bench(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }))
+	_, tunnel := tunnelled(t, config)
+	for _, host := range []string{"a.example", "b.example"} {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+host+"/", nil)
+		require.NoError(t, err)
+		response, err := tunnel.RoundTrip(request)
+		require.NoError(t, err)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		assert.Equal(t, host, string(text))
+		assert.Equal(t, host, request.URL.Host, "the caller's request stays as it is")
+	}
+	_, _, mostOpen := server.seen()
+	assert.Equal(t, 1, mostOpen)
 }
 
 func TestTunnelWhoseForwardingIsRefused(t *testing.T) {

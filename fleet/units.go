@@ -96,7 +96,6 @@ func (c *Client) readUnit(ctx context.Context, name string) (wireUnit, error) {
 		unit:     name,
 		success:  []int{http.StatusOK},
 		take: func(body []byte) error {
-			unit = wireUnit{}
 			if err := decode(body, &unit); err != nil {
 				return err
 			}

@@ -121,3 +121,11 @@ func TestLargeContent(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, content == got)
 }
+
+// A 404 or 409 without a word is one about the unit; other servers say something of their own.
+func TestFailuresWithoutBody(t *testing.T) {
+	for code, want := range map[int]func(error) bool{404: IsUnitNotFound, 409: IsUnitNotFound, 401: IsInvalidEndpoint} {
+		client := clientOn(t, inProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) })), Config{})
+		assert.True(t, want(client.Start(t.Context(), "a.service")), code)
+	}
+}

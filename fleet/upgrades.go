@@ -86,8 +86,9 @@ type UnitDetail struct {
 	Stamped bool
 	// Global says that the unit is meant to run on every machine whose metadata match.
 	Global bool
-	// Due is, for a global unit, on how many of the machines listed it is meant to run; 0 where that is not known.
-	Due int
+	// Missing is, for a global unit, on how many of the machines that it is meant to run on nothing is known of it yet: those
+	// listed whose metadata match, less those that have reported a state.
+	Missing int
 	// Oneshot says that the unit is a service of Type=oneshot without RemainAfterExit=yes, which never stays active.
 	Oneshot bool
 }

@@ -72,7 +72,7 @@ type wireError struct {
 
 var errNoObject = errors.New("not a JSON object")
 
-// decode reads one JSON object, and nothing after it. What ends too early gives io.ErrUnexpectedEOF.
+// decode reads one JSON object, and nothing after it. What ends too early gives io.ErrUnexpectedEOF and stores nothing.
 func decode(body []byte, into any) error {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) == 0 {

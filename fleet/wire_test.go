@@ -15,6 +15,9 @@ func TestDecode(t *testing.T) {
 		`{"units":[{"name":"a`: io.ErrUnexpectedEOF, "null": errNoObject, "[]": errNoObject, "<html>": errNoObject, "\xff": errNoObject} {
 		assert.ErrorIs(t, decode([]byte(text), &unitPage{}), want, text)
 	}
+	var page unitPage
+	assert.Error(t, decode([]byte(`{"units":[{"name":"a"}],"nextPageTok`), &page))
+	assert.Equal(t, unitPage{}, page, "nothing is stored that a repeat would find")
 	assert.NoError(t, decode([]byte(" {} \n"), &unitPage{}))
 	assert.ErrorContains(t, decode([]byte("{} x"), &unitPage{}), "more than one")
 }
