@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/squadronctl/squadron/fleet"
-	"github.com/squadronctl/squadron/internal/errmask"
 	"github.com/squadronctl/squadron/logging"
 )
 
@@ -19,14 +17,11 @@ import (
 type backend struct {
 	fleet.Fleet
 	fleet.UnitReader
-	fleet.ContentReader
 	fleet.Launcher
 
 	logger logging.Logger
 	// cancellable says that a read ends when its context does.
 	cancellable bool
-	// knowsContents says that contents can be read back, and so that hashes of current options are known (R14).
-	knowsContents bool
 }
 
 func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
@@ -36,13 +31,8 @@ func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
 		b.UnitReader, b.cancellable = reader, true
 	} else {
 		b.UnitReader = matcherReader{f}
-		lacks = append(lacks, "reads with a context (a hanging read holds its goroutine until it answers)")
-	}
-	if contents, ok := f.(fleet.ContentReader); ok {
-		b.ContentReader, b.knowsContents = contents, true
-	} else {
-		b.ContentReader = noContents{}
-		lacks = append(lacks, "contents (groups are told apart by name alone, contents by the hash that machines report)")
+		lacks = append(lacks, "reads with a context (a hanging read holds its goroutine until it answers; "+
+			"groups are told apart by name alone, contents by the hash that machines report)")
 	}
 	if launcher, ok := f.(fleet.Launcher); ok {
 		b.Launcher = launcher
@@ -76,16 +66,6 @@ func (s submitThenStart) SubmitLaunched(ctx context.Context, name, content strin
 		return err
 	}
 	return s.fleet.Start(ctx, name)
-}
-
-// errNoContents is what reading a content from a backend without contents gives.
-var errNoContents = errors.New("the backend does not give contents back")
-
-// noContents stands in for fleet.ContentReader.
-type noContents struct{}
-
-func (noContents) ReadContent(_ context.Context, name string) (string, error) {
-	return "", errmask.Maskf(errNoContents, "read %s", name)
 }
 
 // matcherReader stands in for fleet.UnitReader.

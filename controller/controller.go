@@ -26,7 +26,11 @@ import (
 // keeps what it is given.
 //
 // The value of NewController also satisfies io.Closer: Close ends the tasks that this controller started, waits for
-// them, and closes the backend where that is an io.Closer.
+// them, and closes the backend where that is an io.Closer, so that controllers which share a backend end together. It
+// leaves the task service alone, which may be shared.
+//
+// An operation's task can be cancelled through the task service, where that is a task.Canceler. A cancelled Submit takes
+// back what it has written half-way, a cancelled Update ends what is under way, any other operation stops where it is.
 type Controller interface {
 	// ExtendWithExistingSliceIDs gives the request with its slice IDs replaced by those found on the cluster, sorted.
 	// None found is no error. It looks at the cluster, for WaitTimeout at most.
@@ -49,8 +53,10 @@ type Controller interface {
 	Stop(ctx context.Context, req Request) (*task.Task, error)
 	// Destroy removes the units found. The task succeeds when they are gone; it fails as Start does.
 	Destroy(ctx context.Context, req Request) (*task.Task, error)
-	// GetStatus gives the status of the units found, sorted by name. Nothing found is IsUnitNotFound; a slice of the
-	// request that is not there is IsUnitSliceNotFound.
+	// GetStatus looks at the cluster and gives the status of the units found, sorted by name: those of the request's
+	// slices, or of all, and only those of the unit bases it names, if any. Nothing found is IsUnitNotFound; a slice of the
+	// request that is not there is IsUnitSliceNotFound. A unit that has a machine which has not reported of it yet has an
+	// entry for that machine with empty systemd states, which an Aggregator does not know.
 	GetStatus(ctx context.Context, req Request) ([]fleet.UnitStatus, error)
 	// WaitForStatus blocks until each unit of the request has had one of the desired statuses WaitCount times in a row.
 	// It returns nil then, and when closer is closed; the context's error when ctx ends; IsWaitTimeoutReached when
@@ -61,9 +67,14 @@ type Controller interface {
 	// nil and nil when closer is closed, and the context's error when ctx ends.
 	WaitForTask(ctx context.Context, taskID string, closer <-chan struct{}) (*task.Task, error)
 	// Update replaces the group's slices whose content differs from the request's, under the bounds of opts, and sees to
-	// it that there are as many slices as wanted. What opts forbid is IsUpdateNotAllowed, from the call and before
-	// anything is touched. The task fails with IsUnitsAlreadyUpToDate when there is nothing to do, and with
-	// IsUpdateFailed, saying which slices are new and which old, when it could not be carried through.
+	// it that there are as many slices as wanted: DesiredSlices, or else as many as there are. Slices named in SliceIDs
+	// are the only ones that may be replaced. A new slice gets a new ID, but for those of SliceIDs that are not there. An
+	// instance group is updated in place.
+	//
+	// The call itself looks at the cluster, under ctx, and refuses what opts forbid with IsUpdateNotAllowed before anything
+	// is touched; IsGroupBusy says that an update of the group is under way. A task that finds nothing to do fails with
+	// IsUnitsAlreadyUpToDate. One that could not be carried through fails with IsUpdateFailed, and says which slices are
+	// new and which old; the same request, with DesiredSlices set, goes on where it ended.
 	Update(ctx context.Context, req Request, opts UpdateOptions) (*task.Task, error)
 }
 

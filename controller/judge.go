@@ -71,7 +71,7 @@ func (j *judge) look(name string, detail *fleet.UnitDetail, now time.Time) (has,
 	}
 	w.detail = detail
 	statuses, settled := j.statusesOf(detail)
-	failing := settled && slices.Contains(statuses, StatusFailed)
+	failing := settled && detail != nil && (slices.Contains(statuses, StatusFailed) || detail.LoadError != "")
 	w.countFailure(failing, settled)
 	switch {
 	case detail == nil:
@@ -212,6 +212,9 @@ func describe(detail *fleet.UnitDetail) string {
 		if detail.Hash != "" && machine.UnitHash != "" && machine.UnitHash != detail.Hash {
 			text += " of the content before"
 		}
+	}
+	if detail.LoadError != "" {
+		text += ", systemd could not load the unit file: " + detail.LoadError
 	}
 	if detail.Missing > 0 {
 		text += fmt.Sprintf(", %d machines do not have it yet", detail.Missing)

@@ -2,6 +2,9 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,17 +12,19 @@ import (
 	"github.com/squadronctl/squadron/internal/errmask"
 )
 
-// observer shares looks at the cluster (R19). Whoever wants one asks for it; all who ask before the next look begins
-// are served by that one, and looks begin at least interval apart, unless somebody asks for one at once. With nobody
-// asking it does nothing and holds nothing.
+// observer shares looks at the cluster (R19). Whoever wants one asks for it, and all who ask before it begins are served
+// by that one. Looks for those who wait for something begin at least an interval apart; one for somebody who wants to
+// know at once begins at once, and does not count for those who wait unless their time has come: what they see so often
+// in a row has to lie that far apart. With nobody asking the observer does nothing and holds nothing.
 type observer struct {
 	backend  *backend
 	interval time.Duration
+	slot     chan struct{} // held by the look that runs: there is one at a time
 
 	mutex   sync.Mutex
-	begun   time.Time // when the last look began
-	current *look     // the look that runs, nil while none does
-	next    *look     // the look that has been asked for and has not begun
+	paced   time.Time // when the last look for those who wait began
+	patient *look     // the look asked for by those who wait, until it begins
+	urgent  *look     // the look asked for at once, until it begins
 }
 
 // look is one listing, and those who wait for it.
@@ -27,16 +32,14 @@ type look struct {
 	names  map[string]bool
 	groups map[string]bool
 	askers int
+	paced  bool // it serves some who wait, so the next one for them is an interval away
 
 	ctx    context.Context // ends when the last asker has left
 	cancel context.CancelFunc
-	hurry  chan struct{} // closed once somebody does not want to wait for the interval
-	after  chan struct{} // done of the look before, nil where there is none
 	done   chan struct{} // closed when view and err stand
 
-	urgent bool
-	view   view
-	err    error
+	view view
+	err  error
 }
 
 // view is what a look found. It is shared by those who asked and must not be changed.
@@ -46,15 +49,18 @@ type view struct {
 	whole  bool // see fleet.Listing.Whole
 }
 
+// errLookCutOff is what a look comes to whose backend ended the goroutine.
+var errLookCutOff = errors.New("the backend ended the goroutine of the look")
+
 func newObserver(b *backend, interval time.Duration) *observer {
-	return &observer{backend: b, interval: interval}
+	return &observer{backend: b, interval: interval, slot: make(chan struct{}, 1)}
 }
 
-// look gives a listing that began after the call did and that covers the selector. It begins at once when urgent, or
-// when the last one began an interval ago; it blocks until the listing is there or ctx ends.
+// look gives a listing that began after the call did and that covers the selector. It begins at once when urgent, else
+// an interval after the last one for those who wait; it blocks until the listing is there or ctx ends.
 func (o *observer) look(ctx context.Context, selector fleet.Selector, urgent bool) (view, error) {
-	if err := ctx.Err(); err != nil {
-		return view{}, errmask.Mask(context.Cause(ctx))
+	if ctx.Err() != nil {
+		return view{}, errmask.Mask(endOf(ctx))
 	}
 	l := o.join(selector, urgent)
 	select {
@@ -62,40 +68,50 @@ func (o *observer) look(ctx context.Context, selector fleet.Selector, urgent boo
 		return l.view, errmask.Mask(l.err)
 	case <-ctx.Done():
 		o.leave(l)
-		return view{}, errmask.Mask(context.Cause(ctx))
+		return view{}, errmask.Mask(endOf(ctx))
 	}
 }
 
 func (o *observer) join(selector fleet.Selector, urgent bool) *look {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if o.next == nil {
-		o.next = newLook()
-		if o.current != nil {
-			o.next.after = o.current.done
-		}
-		go o.run(o.next)
-	}
-	l := o.next
+	l := o.pending(urgent)
 	l.askers++
+	l.paced = l.paced || !urgent
 	for _, name := range selector.Names {
 		l.names[name] = true
 	}
 	for _, group := range selector.Groups {
 		l.groups[group] = true
 	}
-	if urgent && !l.urgent {
-		l.urgent = true
-		close(l.hurry)
-	}
 	return l
+}
+
+// pending is the look that has yet to begin and suits the asker. Once their time has come, those who wait and those who
+// want to know at once share one.
+func (o *observer) pending(urgent bool) *look {
+	pause := time.Until(o.paced.Add(o.interval))
+	mine, other := &o.patient, &o.urgent
+	if urgent {
+		mine, other = other, mine
+	}
+	if *mine == nil && *other != nil && pause <= 0 {
+		return *other
+	}
+	if *mine == nil {
+		*mine = newLook()
+		if urgent {
+			pause = 0
+		}
+		go o.run(*mine, pause)
+	}
+	return *mine
 }
 
 func newLook() *look {
 	l := &look{
 		names:  map[string]bool{},
 		groups: map[string]bool{},
-		hurry:  make(chan struct{}),
 		done:   make(chan struct{}),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -108,8 +124,8 @@ func (o *observer) leave(l *look) {
 	o.mutex.Lock()
 	l.askers--
 	last := l.askers == 0
-	if last && o.next == l {
-		o.next = nil
+	if last {
+		o.close(l)
 	}
 	o.mutex.Unlock()
 	if !last {
@@ -121,61 +137,44 @@ func (o *observer) leave(l *look) {
 	}
 }
 
-func (o *observer) run(l *look) {
+// run is the look's goroutine. It ends with the listing, or soon after the last asker has left.
+func (o *observer) run(l *look, pause time.Duration) {
 	defer l.cancel()
 	defer close(l.done)
-	if err := o.awaitTurn(l); err != nil {
-		l.err = err
+	if l.err = sleep(l.ctx, pause); l.err != nil {
 		return
 	}
-	listing, err := o.backend.ReadUnits(l.ctx, o.begin(l))
-	o.mutex.Lock()
-	if o.current == l {
-		o.current = nil
-	}
-	o.mutex.Unlock()
-	l.view, l.err = newView(listing), err
-}
-
-// awaitTurn blocks until the look before has ended, and the interval too unless the look is urgent.
-func (o *observer) awaitTurn(l *look) error {
-	if l.after != nil {
-		select {
-		case <-l.after:
-		case <-l.ctx.Done():
-			return l.ctx.Err()
-		}
-	}
-	o.mutex.Lock()
-	pause := time.Until(o.begun.Add(o.interval))
-	o.mutex.Unlock()
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-	case <-l.hurry:
+	case o.slot <- struct{}{}:
+		defer func() { <-o.slot }()
 	case <-l.ctx.Done():
+		l.err = l.ctx.Err()
+		return
 	}
-	return l.ctx.Err()
+	l.err = errLookCutOff // unless the read comes back
+	listing, err := o.backend.ReadUnits(l.ctx, o.begin(l))
+	l.view, l.err = newView(listing), err
 }
 
 // begin closes the look to further askers and gives what it has to cover.
 func (o *observer) begin(l *look) fleet.Selector {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if o.next == l {
-		o.next = nil
+	o.close(l)
+	if l.paced {
+		o.paced = time.Now()
 	}
-	o.current = l
-	o.begun = time.Now()
-	var selector fleet.Selector
-	for name := range l.names {
-		selector.Names = append(selector.Names, name)
+	return fleet.Selector{Names: slices.Collect(maps.Keys(l.names)), Groups: slices.Collect(maps.Keys(l.groups))}
+}
+
+// close takes the look off those that can be joined, with the lock held.
+func (o *observer) close(l *look) {
+	if o.patient == l {
+		o.patient = nil
 	}
-	for group := range l.groups {
-		selector.Groups = append(selector.Groups, group)
+	if o.urgent == l {
+		o.urgent = nil
 	}
-	return selector
 }
 
 func newView(listing fleet.Listing) view {

@@ -84,8 +84,11 @@ func sliceOf(name string) string {
 const discoveryLooks = 5
 
 // discover finds the units that the selector takes and match is true of. One listing over several pages proves neither
-// presence nor absence, so two in a row have to name the same units; when five don't, each name seen is asked for.
+// presence nor absence, so two in a row have to name the same units; when five don't, each name seen is asked for. It
+// gives up with errWaitTimeoutReached after WaitTimeout.
 func (c *controller) discover(ctx context.Context, selector fleet.Selector, match func(fleet.UnitDetail) bool) ([]fleet.UnitDetail, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.WaitTimeout, errWaitTimeoutReached)
+	defer cancel()
 	union := map[string]fleet.UnitDetail{}
 	var before []string
 	for attempt := range discoveryLooks {

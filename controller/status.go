@@ -57,6 +57,11 @@ var StatusIndex = []StatusContext{
 	{"loaded|launched", "*", "maintenance", "*", StatusStopped},
 }
 
+// known says whether the status is one that a unit can come to have.
+func (s Status) known() bool {
+	return s == StatusNotFound || slices.ContainsFunc(StatusIndex, func(row StatusContext) bool { return row.Aggregated == s })
+}
+
 // Aggregator turns states into statuses, by StatusIndex. The zero value is ready to use.
 type Aggregator struct {
 	// Logger may be nil. An Aggregator returns all it has to say, and logs nothing at present.

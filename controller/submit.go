@@ -2,8 +2,10 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errmask"
@@ -156,8 +158,24 @@ func (c *controller) takeBack(ctx context.Context, created []string, cause error
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.CleanupTimeout)
 	defer cancel()
-	if _, err := c.forEach(ctx, "destroy", created, c.destroyUnit); err != nil {
-		return &explained{err: cause, note: fmt.Sprintf("taking back what was created failed too, look after %s: %v", listNames(created), err)}
+	var mutex sync.Mutex
+	var left []string
+	var errs []error
+	_, err := c.forEach(ctx, "destroy", created, func(ctx context.Context, name string) error {
+		if err := c.destroyUnit(ctx, name); err != nil {
+			mutex.Lock()
+			defer mutex.Unlock()
+			left, errs = append(left, name), append(errs, err)
+		}
+		return nil // one that can't be destroyed is no reason to leave the others
+	})
+	if err != nil {
+		left, errs = created, append(errs, err) // cut off, so any may be left
+	}
+	if len(errs) > 0 {
+		slices.Sort(left)
+		return &explained{err: cause, note: fmt.Sprintf("taking back what was created failed too, look after %s: %s",
+			listNames(left), oneLine(errors.Join(errs...)))}
 	}
 	return &explained{err: cause, note: "what was created has been destroyed again: " + listNames(created)}
 }

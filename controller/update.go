@@ -165,7 +165,7 @@ func (c *controller) newUpdateRun(req Request, opts UpdateOptions, content group
 	for _, unit := range req.Units {
 		r.contents[baseOf(unit.Name)] = unit.Content
 	}
-	r.atCall = content.compare(found)
+	r.atCall, r.seen = content.compare(found), time.Now()
 	r.noteIDs(found)
 	for id, slice := range r.atCall.slices {
 		r.memory[id] = &sliceMemory{unreadySince: time.Now(), seenUnits: namesOf(slice.units)}

@@ -64,9 +64,13 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 	r.announce(ctx)
 	work, stop := endWith(task.KeepOn(ctx), r.controller.life)
 	defer stop()
-	r.moved, r.seen = time.Now(), time.Now()
-	for {
-		compared, err := r.look(work)
+	r.moved = time.Now()
+	look := r.look
+	if time.Since(r.seen) < r.controller.config.WaitSleep {
+		look = r.lookOfCall
+	}
+	for ; ; look = r.look {
+		compared, err := look(work)
 		if ctx.Err() != nil {
 			r.end(endOf(ctx))
 		}
@@ -111,6 +115,9 @@ func (r *updateRun) end(why error) {
 		r.ending = why
 	}
 }
+
+// lookOfCall is the look that the call has just taken: no need for another to begin with.
+func (r *updateRun) lookOfCall(context.Context) (comparison, error) { return r.atCall, nil }
 
 // look lists the group. Units that the update knows of are asked for by name where the listing may have skipped them.
 func (r *updateRun) look(ctx context.Context) (comparison, error) {

@@ -28,6 +28,9 @@ func validateUnitName(name string, longest int) []error {
 	if err := validator.TemplateName(name); err != nil {
 		return []error{fmt.Errorf("%w: %w", errInvalidArgument, err)}
 	}
+	if err := validator.AgentRuns(name); err != nil {
+		return []error{fmt.Errorf("%w: %w", errInvalidArgument, err)}
+	}
 	stem, _ := validator.SplitSuffix(name)
 	at := strings.Index(stem, "@")
 	switch {

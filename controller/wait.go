@@ -19,6 +19,11 @@ func (c *controller) WaitForStatus(ctx context.Context, req Request, closer <-ch
 	if len(desiredStatuses) == 0 {
 		return errmask.Maskf(errInvalidArgument, operation+": no status given", req.Group)
 	}
+	for _, status := range desiredStatuses {
+		if !status.known() {
+			return errmask.Maskf(errInvalidArgument, operation+": there is no status %q", req.Group, status)
+		}
+	}
 	req = req.clone()
 	if err := validateSelection(req); err != nil {
 		return err
@@ -104,14 +109,14 @@ func (c *controller) bounded(ctx context.Context, closer <-chan struct{}, w *wai
 	end(nil)
 	<-watcher
 	switch {
+	case errmask.Has(err, errWaitTimeoutReached):
+		return w.timeout(c.config.WaitTimeout)
 	case err == nil || cause == nil:
 		return err
 	case !errmask.Has(err, cause) && !errmask.Has(err, ctx.Err()):
 		return err
 	case errmask.Has(cause, errWaitClosed):
 		return nil
-	case errmask.Has(cause, errWaitTimeoutReached):
-		return w.timeout(c.config.WaitTimeout)
 	default:
 		return endOf(ctx)
 	}

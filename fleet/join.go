@@ -45,8 +45,8 @@ func (l look) detail(unit wireUnit) UnitDetail {
 	facts := readFacts(unit.Name, fromWire(unit.Options))
 	detail := UnitDetail{
 		UnitStatus: UnitStatus{
-			Current: unit.CurrentState,
-			Desired: unit.DesiredState,
+			Current: stateOr(unit.CurrentState),
+			Desired: stateOr(unit.DesiredState),
 			Name:    unit.Name,
 			SliceID: sliceID(unit.Name),
 		},
@@ -62,10 +62,11 @@ func (l look) detail(unit wireUnit) UnitDetail {
 	switch {
 	case facts.global:
 		// fleet has no current state of a global unit; it says inactive, or nothing at all.
-		detail.Current = unit.DesiredState
+		detail.Current = detail.Desired
 		detail.Missing = l.missing(facts.metadata, states)
 		for _, state := range states {
 			detail.Machine = append(detail.Machine, l.status(state))
+			detail.LoadError = max(detail.LoadError, loadError(state))
 		}
 		slices.SortFunc(detail.Machine, func(a, b MachineStatus) int { return strings.Compare(a.ID, b.ID) })
 	case unit.MachineID != "":
@@ -73,8 +74,27 @@ func (l look) detail(unit wireUnit) UnitDetail {
 		state := states[unit.MachineID]
 		state.MachineID = unit.MachineID
 		detail.Machine = []MachineStatus{l.status(state)}
+		detail.LoadError = loadError(state)
 	}
 	return detail
+}
+
+// stateOr reads a missing state as inactive. For a moment after a unit was created, and around its end, a real fleetd
+// lists it without one or the other: it keeps the two apart from the unit.
+func stateOr(state string) string {
+	if state == "" {
+		return stateInactive
+	}
+	return state
+}
+
+// loadError is a load state that is none of a unit that can run.
+func loadError(state wireState) string {
+	switch state.SystemdLoadState {
+	case "bad-setting", "error", "not-found", "masked":
+		return state.SystemdLoadState
+	}
+	return ""
 }
 
 func (l look) status(state wireState) MachineStatus {

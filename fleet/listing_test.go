@@ -278,3 +278,21 @@ func TestExactReadsByName(t *testing.T) {
 	require.ErrorAs(t, err, &answer)
 	assert.Equal(t, 404, answer.StatusCode, "the server's answer is kept")
 }
+
+// For a moment a real fleetd lists a unit without one of its states.
+func TestMissingStatesAreInactive(t *testing.T) {
+	for _, content := range []string{webContent, "[X-Fleet]\nGlobal=true\n"} {
+		unit := readOne(t, &cluster{machines: machines(), units: []wireUnit{unitOf(t, "a.service", content, "", "", "")}}, "a.service")
+		assert.Equal(t, "inactive", unit.Current)
+		assert.Equal(t, "inactive", unit.Desired)
+	}
+}
+
+// R17: what systemd could not load is told, and only that.
+func TestLoadError(t *testing.T) {
+	for state, want := range map[string]string{"loaded": "", "": "", "bad-setting": "bad-setting", "not-found": "not-found", "error": "error", "masked": "masked"} {
+		fleetd := &cluster{machines: machines(), units: []wireUnit{unitOf(t, "a.service", webContent, "launched", "launched", m1)},
+			states: []wireState{{Name: "a.service", MachineID: m1, SystemdLoadState: state, SystemdActiveState: "inactive"}}}
+		assert.Equal(t, want, readOne(t, fleetd, "a.service").LoadError)
+	}
+}

@@ -82,7 +82,7 @@ func TestMatcherTakesOneLookAtOnePage(t *testing.T) {
 	}
 	found, err := clientOn(t, inProcess(fleetd), Config{}).GetStatusWithMatcher(isWeb)
 	require.NoError(t, err)
-	assert.Equal(t, []UnitStatus{{Name: "web"}}, found)
+	assert.Equal(t, []UnitStatus{{Name: "web", Current: "inactive", Desired: "inactive"}}, found)
 	assert.Equal(t, 1, looks)
 }
 

@@ -2,8 +2,11 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/squadronctl/squadron/internal/errmask"
 )
@@ -54,11 +57,26 @@ func (c *Client) ReadContent(ctx context.Context, name string) (string, error) {
 }
 
 func (c *Client) create(ctx context.Context, name, content, state string) error {
+	if err := checkWritable(name, content); err != nil {
+		return err
+	}
 	options, err := parseContent(content)
 	if err != nil {
 		return err
 	}
 	return c.put(ctx, name, wireUnit{Options: toWire(options), DesiredState: state})
+}
+
+// checkWritable refuses what fleet's API takes and fleet can't live with: a template, which keeps the agent of its machine
+// from doing anything until somebody clears it away by hand, and text that JSON does not carry unchanged.
+func checkWritable(name, content string) error {
+	switch {
+	case strings.Contains(name, "@."):
+		return withClass(errInvalidRequest, fmt.Errorf("unit name %s is a template: put a slice ID behind the @", short(name)))
+	case !utf8.ValidString(content):
+		return withClass(errInvalidRequest, errors.New("the unit file is not valid UTF-8"))
+	}
+	return nil
 }
 
 // setState writes nothing but a desired state. fleet answers 409 to that for exactly one reason: there is no such unit,

@@ -129,3 +129,12 @@ func TestFailuresWithoutBody(t *testing.T) {
 		assert.True(t, want(client.Start(t.Context(), "a.service")), code)
 	}
 }
+
+// What fleet takes and then chokes on is not sent.
+func TestUnwritableUnits(t *testing.T) {
+	client := clientOn(t, inProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Error("sent", r.URL) })), Config{})
+	for name, content := range map[string]string{"web@.service": webContent, "a.service": "[Unit]\nDescription=\xff\n"} {
+		assert.True(t, IsInvalidRequest(client.Submit(t.Context(), name, content)), name)
+		assert.True(t, IsInvalidRequest(client.SubmitLaunched(t.Context(), name, content)), name)
+	}
+}

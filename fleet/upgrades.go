@@ -89,6 +89,9 @@ type UnitDetail struct {
 	// Missing is, for a global unit, on how many of the machines that it is meant to run on nothing is known of it yet: those
 	// listed whose metadata match, less those that have reported a state.
 	Missing int
+	// LoadError is what systemd says, on any machine, of a unit file that it could not load: bad-setting, error, not-found
+	// or masked. Such a unit is inactive, and won't run. It is empty where all is well.
+	LoadError string
 	// Oneshot says that the unit is a service of Type=oneshot without RemainAfterExit=yes, which never stays active.
 	Oneshot bool
 }

@@ -15,6 +15,7 @@ const apiPath = "/fleet/v1/"
 
 // fleet's names for the states of a unit.
 const (
+	stateInactive = "inactive"
 	stateLoaded   = "loaded"
 	stateLaunched = "launched"
 )
@@ -38,6 +39,7 @@ type wireState struct {
 	Name               string `json:"name"`
 	Hash               string `json:"hash"`
 	MachineID          string `json:"machineID"`
+	SystemdLoadState   string `json:"systemdLoadState"`
 	SystemdActiveState string `json:"systemdActiveState"`
 	SystemdSubState    string `json:"systemdSubState"`
 }

@@ -89,6 +89,18 @@ func unitType(suffix string) (known, templates bool) {
 	return false, false
 }
 
+// AgentRuns checks that a unit is of a type that fleet's agents can run. fleet's API takes more; of those, an agent never
+// starts a scope or a swap, leaves slices and targets behind when they are destroyed, and stops working altogether while
+// it has a busname (seen with fleet v1.0.0 on systemd 252).
+func AgentRuns(name string) error {
+	_, suffix := SplitSuffix(name)
+	switch suffix {
+	case ".service", ".socket", ".timer", ".path", ".device", ".mount", ".automount":
+		return nil
+	}
+	return fmt.Errorf("unit name %.256q: units of type %q are not run by fleet's agents", name, suffix)
+}
+
 // characterRule names the first character that a unit name can't have; empty when there is none.
 func characterRule(s string) string {
 	for _, char := range s {

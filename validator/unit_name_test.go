@@ -97,3 +97,12 @@ func FuzzUnitName(f *testing.F) {
 		require.Equal(t, UnitName(name) != nil, strings.HasSuffix(stem, "@"))
 	})
 }
+
+func TestAgentRunsR4(t *testing.T) {
+	for _, name := range []string{"a.service", "a@1.socket", "a@.timer", "a.path", "dev-sda.device", "a.mount", "a.automount"} {
+		assert.NoError(t, AgentRuns(name))
+	}
+	for _, name := range []string{"a.busname", "a.snapshot", "a.slice", "a.target", "a.swap", "a.scope", "a", ""} {
+		assert.Error(t, AgentRuns(name), name)
+	}
+}

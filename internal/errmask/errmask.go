@@ -7,6 +7,7 @@ package errmask
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/juju/errgo"
 )
@@ -38,8 +39,12 @@ func mask(err error, text string) error {
 	return m
 }
 
-// Has reports whether target stands anywhere in err's tree: below Unwrap (one or many), or below an errgo mask.
+// Has reports whether target stands anywhere in err's tree: below Unwrap (one or many), or below an errgo mask. It is
+// false for a target that can't be compared.
 func Has(err, target error) bool {
+	if target != nil && !reflect.ValueOf(target).Comparable() {
+		return false
+	}
 	return Find(err, func(e error) bool { return e == target })
 }
 

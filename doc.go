@@ -1,0 +1,46 @@
+// Package squadron is the root of a library that operates groups of systemd units on a fleet cluster: it submits,
+// starts, stops, destroys and updates them, all copies of a group at a time, and keeps enough of them running
+// meanwhile. There is nothing to import here; this is a tour of the packages, in the order in which a reader needs
+// them.
+//
+// # Groups
+//
+// Package controller is what most programs use. A [github.com/squadronctl/squadron/controller.Request] names a group,
+// its unit files, and how many copies of it, its slices, there are to be. A Controller carries out what is asked for:
+// Submit, Start, Stop, Destroy, Update. GetStatus looks at what is there, and an Aggregator adds the states of fleet
+// and systemd up to one status. Errors are told apart by the Is… functions.
+//
+// # Tasks
+//
+// Operations take as long as the cluster takes, so each begins a task and returns. Package task has the service that
+// runs them: by its ID a task can be followed, waited for and cancelled.
+//
+// # Reaching a cluster
+//
+// Package fleet has Fleet, the contract of what the controller needs of a backend, and NewFleet, which keeps it on a
+// fleet cluster over a unix socket, http, https or an SSH tunnel. A backend of one's own needs no more than the six
+// methods of Fleet; small interfaces beside it are for what it can do beyond.
+//
+// # Without a cluster
+//
+// Package fleet/fleettest is a whole fleet cluster in one process: machines, scheduling, the states that a unit goes
+// through and the time that this takes, and faults at a test's command. It is for the tests of programs that use this
+// library, and for first steps: the program in examples/quickstart brings it along. fleet.DummyFleet is the small
+// double, without time or HTTP.
+//
+// # Testing
+//
+// With fleettest.ClientConfig the real client and the real controller run inside a testing/synctest bubble, where an
+// hour of waiting takes no time. docs/testing.md shows a test of that kind.
+//
+// # Beside these
+//
+// Package validator checks unit names and unit files before they go anywhere. Package logging has the Logger that all
+// packages take, with an adapter for log/slog; a nil Logger is silent everywhere.
+//
+// # Not handled
+//
+// There is no command yet, only the library. An update that has failed does not bring the old content back by itself,
+// and its progress can be seen only by looking. The SSH tunnel uses the forwarding of OpenSSH's server, and has no
+// other way where that is refused. fleet is the only kind of cluster.
+package squadron
