@@ -41,8 +41,9 @@ type Controller interface {
 	// Submit puts the request's units on the cluster with desired state loaded: DesiredSlices new slices with IDs of its
 	// own choice, or those of SliceIDs. The task succeeds when every unit is stopped, which is loaded and not running.
 	// Faults of the request are a ValidationError from the call. A unit that exists with another content fails the task
-	// with IsUnitConflict before the first write. Writes that fail half-way are taken back; a wait that runs out
-	// (IsWaitTimeoutReached) leaves the units to be looked at.
+	// with IsUnitConflict before the first write; one that exists with the same content is brought back to loaded, which
+	// stops it where it runs. Writes that fail half-way are taken back; a wait that runs out (IsWaitTimeoutReached)
+	// leaves the units to be looked at.
 	Submit(ctx context.Context, req Request) (*task.Task, error)
 	// Start sets the desired state of the units found to launched. The task succeeds when every unit is running; it fails
 	// with IsUnitNotFound, IsUnitSliceNotFound or IsAmbiguousGroup before the first write, with IsUnitFailed as soon as a
@@ -68,8 +69,9 @@ type Controller interface {
 	WaitForTask(ctx context.Context, taskID string, closer <-chan struct{}) (*task.Task, error)
 	// Update replaces the group's slices whose content differs from the request's, under the bounds of opts, and sees to
 	// it that there are as many slices as wanted: DesiredSlices, or else as many as there are. Slices named in SliceIDs
-	// are the only ones that may be replaced. A new slice gets a new ID, but for those of SliceIDs that are not there. An
-	// instance group is updated in place.
+	// are the only ones that may be replaced. A new slice gets a new ID, unless slices are missing and SliceIDs name some
+	// that are not there: those are made first. With DesiredSlices given, a group that is not there at all is created and
+	// started. An instance group is updated in place.
 	//
 	// The call itself looks at the cluster, under ctx, and refuses what opts forbid with IsUpdateNotAllowed before anything
 	// is touched; IsGroupBusy says that an update of the group is under way. A task that finds nothing to do fails with
@@ -105,7 +107,8 @@ type Config struct {
 	// CleanupTimeout is the longest time that taking back a half-way write may last; 1 min by default.
 	CleanupTimeout time.Duration
 	// Stamp makes Submit and Update write [X-Squadron] Group=… into each unit, so that groups are told apart by more
-	// than their names. Contents are compared stamped then.
+	// than their names, and a unit that is no longer in the request goes with the next Update. Contents are compared
+	// stamped then. Off by default: what a backend is given is what the caller passed, byte for byte.
 	Stamp bool
 }
 

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -55,5 +56,10 @@ func Example_sshTunnel() {
 	fleetConfig := fleet.DefaultConfig()
 	fleetConfig.SSHTunnel = tunnel
 	client, err := fleet.NewFleet(fleetConfig)
-	fmt.Println(client, err)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.GetStatus(context.Background(), "web-app@1.service")
+	fmt.Println(err)
 }

@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"time"
 
@@ -22,6 +23,7 @@ func Example() {
 		TaskService: task.NewTaskService(task.DefaultConfig()),
 		WaitSleep:   5 * time.Millisecond, // leave it out for a real cluster: looks are 1 s apart then
 	})
+	defer ctl.(io.Closer).Close()
 	wait := func(t *task.Task, err error) {
 		if err == nil {
 			t, err = ctl.WaitForTask(ctx, t.ID, nil)

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -248,5 +247,5 @@ func failedUnits(judge *judge, names []string) error {
 			errs = append(errs, fmt.Errorf("%w: %s %s", errUnitFailed, name, describe(w.detail)))
 		}
 	}
-	return errors.Join(errs...)
+	return errorList(errs)
 }

@@ -92,8 +92,17 @@ func (o outcome) explain(err error, names []string) error {
 	if len(names) < 2 {
 		return err
 	}
-	untried := without(names, o.tried)
-	return &explained{err: err, note: fmt.Sprintf("done: %s; not tried: %s", listNames(o.done), listNames(untried))}
+	var notes []string
+	if len(o.done) > 0 {
+		notes = append(notes, "done: "+listNames(o.done))
+	}
+	if untried := without(names, o.tried); len(untried) > 0 {
+		notes = append(notes, "not tried: "+listNames(untried))
+	}
+	if len(notes) == 0 {
+		return err
+	}
+	return &explained{err: err, note: strings.Join(notes, "; ")}
 }
 
 // explained is an error with a note behind it.
@@ -104,6 +113,19 @@ type explained struct {
 
 func (e *explained) Error() string { return fmt.Sprintf("%v (%s)", e.err, e.note) }
 func (e *explained) Unwrap() error { return e.err }
+
+// errorList is several errors on one line.
+type errorList []error
+
+func (l errorList) Error() string {
+	texts := make([]string, 0, len(l))
+	for _, err := range l {
+		texts = append(texts, err.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (l errorList) Unwrap() []error { return l }
 
 // without gives the names that are not among those taken away, in their order.
 func without(names, taken []string) []string {

@@ -26,8 +26,8 @@ type Request struct {
 	// into "@ID.". Operations that read no contents may be given names alone, or no units at all, which means all units
 	// of the group.
 	Units []Unit
-	// DesiredSlices is how many slices there are to be. It is for Submit, which picks their IDs, and for Update, which
-	// adds or removes slices to reach it; 0 means that it is not given.
+	// DesiredSlices is a number of slices; 0 means that it is not given. Submit creates so many new ones, however many
+	// there are already, and picks their IDs. Update adds or removes slices until there are so many.
 	DesiredSlices int
 }
 

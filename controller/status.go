@@ -12,8 +12,8 @@ import (
 // Status is what a unit's fleet and systemd states add up to.
 type Status string
 
-// The statuses.
-const (
+// The statuses. They are not to be changed.
+var (
 	// StatusFailed is a unit that systemd gave up.
 	StatusFailed Status = "failed"
 	// StatusNotFound is a unit that the cluster does not have. No combination of states aggregates to it.

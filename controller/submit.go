@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -174,8 +173,8 @@ func (c *controller) takeBack(ctx context.Context, created []string, cause error
 	}
 	if len(errs) > 0 {
 		slices.Sort(left)
-		return &explained{err: cause, note: fmt.Sprintf("taking back what was created failed too, look after %s: %s",
-			listNames(left), oneLine(errors.Join(errs...)))}
+		return &explained{err: cause, note: fmt.Sprintf("taking back what was created failed too, look after %s: %v",
+			listNames(left), errorList(errs))}
 	}
-	return &explained{err: cause, note: "what was created has been destroyed again: " + listNames(created)}
+	return &explained{err: cause, note: "what had been created, or may have been, is destroyed again: " + listNames(created)}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -82,13 +83,17 @@ func (c *controller) createUpdate(ctx context.Context, req Request, opts UpdateO
 
 // validate checks what can be told of the options without a look at the cluster.
 func (o UpdateOptions) validate(req Request) error {
+	var wrong []string
 	for _, bound := range []struct {
 		name        string
 		value, most int
 	}{{"MaxGrowth", o.MaxGrowth, maxSlices}, {"MinAlive", o.MinAlive, maxSlices}, {"ReadySecs", o.ReadySecs, maxReadySecs}} {
 		if bound.value < 0 || bound.value > bound.most {
-			return errmask.Maskf(errUpdateNotAllowed, "%s is %d, and must be from 0 to %d", bound.name, bound.value, bound.most)
+			wrong = append(wrong, fmt.Sprintf("%s is %d, and must be from 0 to %d", bound.name, bound.value, bound.most))
 		}
+	}
+	if len(wrong) > 0 {
+		return errmask.Maskf(errUpdateNotAllowed, "%s", strings.Join(wrong, "; "))
 	}
 	sliced := slices.ContainsFunc(req.Units, func(unit Unit) bool { return isTemplate(unit.Name) })
 	if !sliced && o.MaxGrowth > 0 {

@@ -2,11 +2,9 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/squadronctl/squadron/internal/errmask"
 )
@@ -37,12 +35,9 @@ func (r *updateRun) fail(ctx context.Context, cause error) error {
 			causes = append(causes, m.removal.abandoned)
 		}
 	}
-	cause = r.discardRest(ctx, errors.Join(causes...))
-	return errmask.Maskf(bothErrors{errUpdateFailed, cause}, "%s: %s", oneLine(cause), r.standing())
+	cause = r.discardRest(ctx, errorList(causes))
+	return errmask.Maskf(bothErrors{errUpdateFailed, cause}, "%v: %s", cause, r.standing())
 }
-
-// oneLine puts the parts of a joined error beside each other.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // discardRest destroys the failed new slices that the update did not get to, under a context of its own.
 func (r *updateRun) discardRest(ctx context.Context, cause error) error {

@@ -113,6 +113,12 @@ func validateInstanceGroup(request Request) []error {
 	if sliced || len(request.Units) == 0 || (request.DesiredSlices <= 1 && len(request.SliceIDs) == 0) {
 		return nil
 	}
+	for _, unit := range request.Units {
+		if strings.Contains(unit.Name, "@") {
+			return []error{errmask.Maskf(errInvalidArgument,
+				"unit %.256q has a slice ID already: give the template, as in web@.service, with SliceIDs or DesiredSlices", unit.Name)}
+		}
+	}
 	return []error{errmask.Maskf(errInvalidArgument,
 		"group %.256q has no slices, so it takes DesiredSlices 1 and no SliceIDs", request.Group)}
 }

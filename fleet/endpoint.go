@@ -57,7 +57,7 @@ func checkEndpoint(u url.URL) error {
 	case "":
 		return errors.New("has no scheme: one of unix, file, http, https")
 	default:
-		return fmt.Errorf("has the unknown scheme %q: it must be unix, file, http or https", u.Scheme)
+		return fmt.Errorf("has the unknown scheme %q: it must be unix, file, http or https, as in http://host:port", u.Scheme)
 	}
 	if strings.ContainsRune(u.Path, 0) {
 		return errors.New("has a NUL in its path")

@@ -25,8 +25,8 @@ func (v *fleetValues) add(line int, values ...string) {
 
 func (v fleetValues) given() bool { return len(v.values) > 0 }
 
-// checkScheduling refuses the options of [X-Fleet] that fleet refuses together. The names with X- are old ones that
-// fleet still reads.
+// checkScheduling refuses the options of [X-Fleet] that fleet refuses together, and those that it would drop without a
+// word. The names with X- are old ones that fleet still reads.
 func (c *fileCheck) checkScheduling(options []*unit.UnitOption) {
 	var machineID, machineOf, conflicts, global, replaces fleetValues
 	for i, option := range options {
@@ -51,6 +51,9 @@ func (c *fileCheck) checkScheduling(options []*unit.UnitOption) {
 			}
 		case "Replaces":
 			replaces.add(line, values...)
+		case "MachineMetadata", "X-ConditionMachineMetadata":
+		default:
+			c.add(line, "[X-Fleet] has no option %.80s, and fleet would pass over it", option.Name)
 		}
 	}
 	c.exclude("MachineID", machineID, "MachineOf", machineOf)

@@ -61,10 +61,10 @@ func TestUnitFileSchedulingOptionsThatGoTogetherR4(t *testing.T) {
 // R4: a peer must not match what the unit stays away from or takes the place of.
 func TestUnitFilePeerMatchesPatternR4(t *testing.T) {
 	for content, line := range map[string]int{
-		"[X-Fleet]\nMachineOf=a@1.service\nConflicts=a@*\n":                2,
-		"[X-Fleet]\nMachineOf=\"z\" \"a.service\"\nReplaces=a.service\n":   2,
-		"[X-Fleet]\nConflicts=z a*\nDescription=x\nMachineOf=a.service\n":  3,
-		"[X-Fleet]\nMachineOf=b\nMachineOf=a@%i\nConflicts=b? a@%i\nA=b\n": 3,
+		"[X-Fleet]\nConflicts=z a*\nMachineMetadata=x=y\nMachineOf=a.service\n":  3,
+		"[X-Fleet]\nMachineOf=a@1.service\nConflicts=a@*\n":                      2,
+		"[X-Fleet]\nMachineOf=\"z\" \"a.service\"\nReplaces=a.service\n":         2,
+		"[X-Fleet]\nMachineOf=b\nMachineOf=a@%i\nConflicts=b? a@%i\nGlobal=no\n": 3,
 	} {
 		findings := UnitFileFindings("x.service", content)
 		require.Len(t, findings, 1, content)
@@ -80,4 +80,16 @@ func TestUnitFileTooManyPeersR4(t *testing.T) {
 		fmt.Fprintf(&content, "MachineOf=a%d\n", i)
 	}
 	assert.ErrorContains(t, UnitFile("x.service", content.String()), "more than 1000")
+}
+
+// R4: an option that fleet does not know is passed over without a word, and the unit runs anywhere.
+func TestUnknownSchedulingOptionR4(t *testing.T) {
+	for _, option := range []string{"MachineOff=a.service", "machineOf=a.service", "X-MachineOf=a.service"} {
+		err := UnitFile("a.service", "[Service]\nExecStart=/bin/true\n[X-Fleet]\n"+option+"\n")
+		require.Error(t, err, option)
+		assert.ErrorContains(t, err, "fleet would pass over it")
+	}
+	for _, option := range []string{"MachineMetadata=a=b", "X-ConditionMachineMetadata=a=b", "X-ConditionMachineOf=b.service", "X-Conflicts=c*"} {
+		assert.NoError(t, UnitFile("a.service", "[Service]\nExecStart=/bin/true\n[X-Fleet]\n"+option+"\n"), option)
+	}
 }
