@@ -149,15 +149,3 @@ func detailsOf(statuses []fleet.UnitStatus) []fleet.UnitDetail {
 	slices.SortFunc(details, func(a, b fleet.UnitDetail) int { return strings.Compare(a.Name, b.Name) })
 	return details
 }
-
-// sleep waits, or ends with the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

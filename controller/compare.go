@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,8 +43,9 @@ type comparedSlice struct {
 	units []fleet.UnitDetail // those of the request's bases, and those that the stamp says to be the slice's
 	// differences says of each unit that is not as wanted why; none means that the slice has the new content.
 	differences []string
-	// unknown is set where the only difference is that no content is known.
-	unknown bool
+	// changed says that a unit has another content, or should not be there: it is not only that one is missing, or that no
+	// content is known.
+	changed bool
 }
 
 // comparison is a group on the cluster beside a request.
@@ -70,6 +70,7 @@ func (g groupContent) compare(details []fleet.UnitDetail) comparison {
 		case detail.Stamped:
 			gone := result.slice(id)
 			gone.units = append(gone.units, detail)
+			gone.changed = true
 			gone.differences = append(gone.differences, detail.Name+" is gone from the request")
 		default:
 			result.others = append(result.others, detail.Name)
@@ -93,10 +94,9 @@ func (s *comparedSlice) add(detail fleet.UnitDetail, wantedHash string) {
 	switch hashOnCluster(detail) {
 	case wantedHash:
 	case "":
-		s.unknown = len(s.differences) == 0 || s.unknown
 		s.differences = append(s.differences, detail.Name+" has an unknown content")
 	default:
-		s.unknown = false
+		s.changed = true
 		s.differences = append(s.differences, detail.Name+" has another content")
 	}
 }
@@ -108,7 +108,6 @@ func (g groupContent) addMissing(slice *comparedSlice) {
 	}
 	for _, base := range slices.Sorted(maps.Keys(g.hashes)) {
 		if !there[base] {
-			slice.unknown = false
 			slice.differences = append(slice.differences, base+" is missing")
 		}
 	}
@@ -125,108 +124,47 @@ func (s *comparedSlice) launched() bool {
 type activity int
 
 const (
-	// unknown: a state has not been reported, or is of another content. It may run.
-	unknown activity = iota
-	running
-	// down: a unit is known not to run.
-	down
+	// A state has not been reported, or is of another content: the slice may run.
+	activityUnknown activity = iota
+	activityRunning
+	// A unit of the slice is known not to run.
+	activityDown
 )
 
 // activityOf says whether all units of the slice that are there run now. A oneshot that is launched and has not failed
 // counts as running.
 func (c *controller) activityOf(slice *comparedSlice, oneshots map[string]bool) activity {
 	if slice == nil || len(slice.units) == 0 {
-		return down
+		return activityDown
 	}
 	judge := c.newJudge(StatusRunning)
-	result := running
+	result := activityRunning
 	for i := range slice.units {
 		switch judge.activity(&slice.units[i], oneshots) {
-		case down:
-			return down
-		case unknown:
-			result = unknown
+		case activityDown:
+			return activityDown
+		case activityUnknown:
+			result = activityUnknown
 		}
 	}
 	return result
 }
 
 func (j *judge) activity(detail *fleet.UnitDetail, oneshots map[string]bool) activity {
-	if len(detail.Machine) == 0 && !detail.Global {
-		return down
-	}
 	statuses, settled := j.statusesOf(detail)
-	if !settled {
-		return unknown
+	switch {
+	case !settled:
+		return activityUnknown
+	case len(statuses) == 0: // no machine took it
+		return activityDown
 	}
 	oneshot := (detail.Oneshot || oneshots[baseOf(detail.Name)]) && detail.Current == "launched"
 	for _, status := range statuses {
 		if status != StatusRunning && !(oneshot && (status == StatusStopped || status == StatusStarting)) {
-			return down
+			return activityDown
 		}
 	}
-	return running
-}
-
-// GroupNeedsUpdate implements Controller.
-func (c *controller) GroupNeedsUpdate(ctx context.Context, req Request) (Request, bool, error) {
-	const operation = "compare group %s"
-	if err := c.ready(); err != nil {
-		return req, false, errmask.Maskf(err, operation, req.Group)
-	}
-	wanted := req.clone()
-	if valid, err := ValidateRequest(wanted); !valid {
-		return req, false, err
-	}
-	wanted, err := c.stamped(wanted)
-	if err != nil {
-		return req, false, err
-	}
-	content, err := newGroupContent(wanted)
-	if err != nil {
-		return req, false, err
-	}
-	ctx, stop := endWith(ctx, c.life)
-	defer stop()
-	compared, err := c.compareWithCluster(ctx, content)
-	if err != nil {
-		return req, false, errmask.Maskf(err, operation, req.Group)
-	}
-	if len(compared.slices) == 0 {
-		return req, false, errmask.Maskf(errUnitNotFound, operation, req.Group)
-	}
-	outdated := compared.outdated(req.SliceIDs)
-	if len(outdated) == 0 {
-		return req, false, nil
-	}
-	reduced := req.clone()
-	if content.sliced {
-		reduced.SliceIDs = outdated
-	}
-	return reduced, true, nil
-}
-
-func (c *controller) compareWithCluster(ctx context.Context, content groupContent) (comparison, error) {
-	found, err := c.discover(ctx, fleet.Selector{Groups: []string{content.selection.group}}, near(content.selection.group))
-	if err != nil {
-		return comparison{}, err
-	}
-	return content.compare(found), nil
-}
-
-// outdated gives the slices that are not as wanted, among those named where any are: one that is not there is not.
-func (c comparison) outdated(named []string) []string {
-	ids := named
-	if len(ids) == 0 {
-		ids = slices.Sorted(maps.Keys(c.slices))
-	}
-	var outdated []string
-	for _, id := range ids {
-		if slice := c.slices[id]; slice == nil || !slice.isNew() {
-			outdated = append(outdated, id)
-		}
-	}
-	return outdated
+	return activityRunning
 }
 
 // why puts a slice's differences into words.

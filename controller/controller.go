@@ -168,9 +168,9 @@ type controller struct {
 
 	life    context.Context // ends when the controller is closed
 	endLife context.CancelCauseFunc
-	mutex   sync.Mutex // guards closed and the first Add of tasks against Close
+	mutex   sync.Mutex // guards closed, and each Add of running against Close
 	closed  bool
-	tasks   sync.WaitGroup
+	running sync.WaitGroup // tasks, and calls that work by themselves
 }
 
 var (
@@ -181,8 +181,8 @@ var (
 // errClosed is the cause with which a closed controller's operations end.
 var errClosed = errmask.Maskf(context.Canceled, "the controller was closed")
 
-// Close ends the tasks that this controller started and waits for them: they fail with context.Canceled in their
-// errors' chains. Then it closes the backend where that is an io.Closer. A second Close does nothing.
+// Close ends the tasks that this controller started, and the calls under way, and waits for them: they fail with
+// context.Canceled in their errors' chains. Then it closes the backend where that is an io.Closer. A second Close does nothing.
 func (c *controller) Close() error {
 	c.mutex.Lock()
 	alreadyClosed := c.closed
@@ -192,7 +192,7 @@ func (c *controller) Close() error {
 		return nil
 	}
 	c.endLife(errClosed)
-	c.tasks.Wait()
+	c.running.Wait()
 	if closer, ok := c.config.Fleet.(io.Closer); ok {
 		return errmask.Maskf(closer.Close(), "close the backend")
 	}
@@ -221,6 +221,25 @@ func (c *controller) ready() error {
 	return nil
 }
 
+// enter is the begin of a call that works by itself: it says whether the controller can, and gives a context that ends
+// with the controller, which waits until leave has been called.
+func (c *controller) enter(ctx context.Context) (inside context.Context, leave func(), err error) {
+	if err := c.configured(); err != nil {
+		return nil, nil, err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.closed {
+		return nil, nil, errmask.Mask(errClosed)
+	}
+	c.running.Add(1)
+	inside, stop := endWith(ctx, c.life)
+	return inside, func() {
+		stop()
+		c.running.Done()
+	}, nil
+}
+
 // createTask runs action as a task named by operation. The action's context ends with the task and with the controller.
 func (c *controller) createTask(ctx context.Context, operation string, action task.Action) (*task.Task, error) {
 	c.mutex.Lock()
@@ -228,30 +247,20 @@ func (c *controller) createTask(ctx context.Context, operation string, action ta
 		c.mutex.Unlock()
 		return nil, errmask.Maskf(errClosed, "%s", operation)
 	}
-	c.tasks.Add(1)
+	c.running.Add(1)
 	c.mutex.Unlock()
 
 	created, err := c.config.TaskService.Create(ctx, func(ctx context.Context) error {
-		defer c.tasks.Done()
+		defer c.running.Done()
 		ctx, stop := endWith(ctx, c.life)
 		defer stop()
 		return errmask.Maskf(action(ctx), "%s", operation)
 	})
 	if err != nil {
-		c.tasks.Done()
+		c.running.Done()
 		return nil, errmask.Maskf(err, "%s: create the task", operation)
 	}
 	return created, nil
-}
-
-// endWith derives a context from ctx that ends with other too. The stop function releases it.
-func endWith(ctx, other context.Context) (context.Context, context.CancelFunc) {
-	derived, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
-	return derived, func() {
-		stop()
-		cancel(nil)
-	}
 }
 
 // WaitForTask implements Controller.

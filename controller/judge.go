@@ -80,7 +80,8 @@ func (j *judge) look(name string, detail *fleet.UnitDetail, now time.Time) (has,
 	case len(statuses) == 0:
 		w.has = j.stateless && j.wants(StatusStopped)
 	default:
-		w.has = j.allWanted(statuses) || j.oneshotHasRun(w, statuses, now)
+		hasRun := j.oneshotHasRun(w, statuses, now) // asked in each look, since it notes what the look has caught
+		w.has = hasRun || j.allWanted(statuses)
 	}
 	return w.has, j.failedForGood(w, now)
 }
@@ -137,7 +138,7 @@ func (j *judge) failedForGood(w *unitWatch, now time.Time) bool {
 }
 
 // oneshotHasRun says whether a unit that never stays active has done what it was launched for, on all its machines
-// (R17a). It is called in each look, since it also notes what the look has caught.
+// (R17a), and notes what the look shows of that.
 func (j *judge) oneshotHasRun(w *unitWatch, statuses []Status, now time.Time) bool {
 	if !j.wants(StatusRunning) || !(w.detail.Oneshot || j.oneshots[baseOf(w.detail.Name)]) {
 		return false

@@ -212,3 +212,22 @@ func TestJudgeLoadErrorR17(t *testing.T) {
 	has, _ := j.look(broken.Name, broken, time.Now())
 	assert.True(t, has, "it is stopped all the same")
 }
+
+// R17a: a look that catches the oneshot active counts, also where its being active is what was waited for.
+func TestJudgeOneshotCaughtActiveR17a(t *testing.T) {
+	j := judgeOf(StatusRunning)
+	oneshot := func(state string) *fleet.UnitDetail {
+		return changed(unitIn(state), func(d *fleet.UnitDetail) { d.Oneshot = true })
+	}
+	has, _ := j.look("web@1.service", oneshot("active/running"), time.Now())
+	assert.True(t, has)
+	has, _ = j.look("web@1.service", oneshot("inactive/dead"), time.Now())
+	assert.True(t, has, "it has run")
+}
+
+// A global unit that no machine has does not run.
+func TestActivityOfAGlobalUnitNowhere(t *testing.T) {
+	c := &controller{config: Config{}.withDefaults()}
+	nowhere := changed(unitIn(), func(d *fleet.UnitDetail) { d.Global = true })
+	assert.Equal(t, activityDown, c.activityOf(&comparedSlice{units: []fleet.UnitDetail{*nowhere}}, nil))
+}

@@ -19,7 +19,7 @@ import (
 type observer struct {
 	backend  *backend
 	interval time.Duration
-	slot     chan struct{} // held by the look that runs: there is one at a time
+	slot     chan struct{} // held by the look that runs, while anybody waits for it: there is one at a time
 
 	mutex   sync.Mutex
 	paced   time.Time // when the last look for those who wait began
@@ -34,9 +34,10 @@ type look struct {
 	askers int
 	paced  bool // it serves some who wait, so the next one for them is an interval away
 
-	ctx    context.Context // ends when the last asker has left
-	cancel context.CancelFunc
-	done   chan struct{} // closed when view and err stand
+	ctx     context.Context // ends when the last asker has left
+	cancel  context.CancelFunc
+	release func()        // gives the slot back; nil until the look has it
+	done    chan struct{} // closed when view and err stand
 
 	view view
 	err  error
@@ -134,6 +135,13 @@ func (o *observer) leave(l *look) {
 	l.cancel()
 	if o.backend.cancellable {
 		<-l.done
+		return
+	}
+	// A read that can't be ended must not hold up all others for as long as it hangs.
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if l.release != nil {
+		l.release()
 	}
 }
 
@@ -146,25 +154,30 @@ func (o *observer) run(l *look, pause time.Duration) {
 	}
 	select {
 	case o.slot <- struct{}{}:
-		defer func() { <-o.slot }()
 	case <-l.ctx.Done():
 		l.err = l.ctx.Err()
 		return
 	}
 	l.err = errLookCutOff // unless the read comes back
-	listing, err := o.backend.ReadUnits(l.ctx, o.begin(l))
+	selector, wanted := o.begin(l)
+	defer l.release()
+	if !wanted {
+		return
+	}
+	listing, err := o.backend.ReadUnits(l.ctx, selector)
 	l.view, l.err = newView(listing), err
 }
 
-// begin closes the look to further askers and gives what it has to cover.
-func (o *observer) begin(l *look) fleet.Selector {
+// begin closes the look to further askers and gives what it has to cover, and whether anybody still wants to know.
+func (o *observer) begin(l *look) (selector fleet.Selector, wanted bool) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.close(l)
+	l.release = sync.OnceFunc(func() { <-o.slot })
 	if l.paced {
 		o.paced = time.Now()
 	}
-	return fleet.Selector{Names: slices.Collect(maps.Keys(l.names)), Groups: slices.Collect(maps.Keys(l.groups))}
+	return fleet.Selector{Names: slices.Collect(maps.Keys(l.names)), Groups: slices.Collect(maps.Keys(l.groups))}, l.askers > 0
 }
 
 // close takes the look off those that can be joined, with the lock held.

@@ -72,7 +72,7 @@ func named(err error, what string) error {
 	return errmask.Maskf(err, "%s", what)
 }
 
-// guarded runs the action unless the context has ended, and turns a panic into an error: a worker's panic would end the
+// guarded runs the action, for WaitTimeout at most, unless the context has ended, and turns a panic into an error: a worker's panic would end the
 // process, not the task. The stack goes to the log.
 func (c *controller) guarded(ctx context.Context, verb string, action unitAction, name string) (err error) {
 	if ctx.Err() != nil {
@@ -84,6 +84,8 @@ func (c *controller) guarded(ctx context.Context, verb string, action unitAction
 			c.config.Logger.Critical(ctx, "%s %s: %v\n%s", verb, name, err, debug.Stack())
 		}
 	}()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.WaitTimeout, errWaitTimeoutReached)
+	defer cancel()
 	return action(ctx, name)
 }
 
@@ -104,28 +106,6 @@ func (o outcome) explain(err error, names []string) error {
 	}
 	return &explained{err: err, note: strings.Join(notes, "; ")}
 }
-
-// explained is an error with a note behind it.
-type explained struct {
-	err  error
-	note string
-}
-
-func (e *explained) Error() string { return fmt.Sprintf("%v (%s)", e.err, e.note) }
-func (e *explained) Unwrap() error { return e.err }
-
-// errorList is several errors on one line.
-type errorList []error
-
-func (l errorList) Error() string {
-	texts := make([]string, 0, len(l))
-	for _, err := range l {
-		texts = append(texts, err.Error())
-	}
-	return strings.Join(texts, "; ")
-}
-
-func (l errorList) Unwrap() []error { return l }
 
 // without gives the names that are not among those taken away, in their order.
 func without(names, taken []string) []string {
@@ -151,14 +131,4 @@ func listNames(names []string) string {
 	default:
 		return strings.Join(names, ", ")
 	}
-}
-
-// endOf is the error of a context that has ended: its cause, and context.Canceled or context.DeadlineExceeded whatever
-// the cause.
-func endOf(ctx context.Context) error {
-	cause, err := context.Cause(ctx), ctx.Err()
-	if errmask.Has(cause, err) {
-		return cause
-	}
-	return bothErrors{cause, err}
 }

@@ -3,8 +3,6 @@ package controller
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/squadronctl/squadron/validator"
 )
@@ -40,15 +38,4 @@ func parseUnitName(name string) (unitName, error) {
 // isTemplate reports whether a name stands for one unit in each slice: its slice ID is yet to be put in.
 func isTemplate(name string) bool {
 	return strings.Contains(name, "@.")
-}
-
-// hasGroupPrefix reports whether a name begins with the group's name and goes on with a character that is no letter or
-// digit (R1), so that the group web has web-app@1.service and web.service, but not webhook.service.
-func hasGroupPrefix(name, group string) bool {
-	rest, found := strings.CutPrefix(name, group)
-	if !found || group == "" || rest == "" {
-		return false
-	}
-	next, _ := utf8.DecodeRuneInString(rest)
-	return !unicode.IsLetter(next) && !unicode.IsDigit(next)
 }

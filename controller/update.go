@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errmask"
@@ -65,8 +64,11 @@ func (c *controller) createUpdate(ctx context.Context, req Request, opts UpdateO
 	if err != nil {
 		return nil, err
 	}
-	look, stop := endWith(ctx, c.life)
-	defer stop()
+	look, leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, errmask.Maskf(err, "update group %s", req.Group)
+	}
+	defer leave()
 	found, err := c.discover(look, fleet.Selector{Groups: []string{req.Group}}, near(req.Group))
 	if err != nil {
 		return nil, errmask.Maskf(err, "update group %s", req.Group)
@@ -108,33 +110,60 @@ func (r *updateRun) allowed() error {
 	if len(s.slices) == 0 && s.wanted == 0 {
 		return nil // nothing found and no number given: the task says so
 	}
-	alive, toReplace, replaceable := 0, 0, 0
-	for _, slice := range s.slices {
-		if slice.running {
-			alive++
-		}
-		if slice.replaceable {
-			replaceable++
-		}
-		if slice.replaceable && !slice.isNew {
-			toReplace++
-		}
-	}
+	return s.refusal(len(r.named) > 0)
+}
+
+// refusal is why the options can't hold in a situation, nil where they can. named says that the request names the slices
+// that may be replaced.
+func (s situation) refusal(named bool) error {
+	n := s.atCall()
 	switch {
-	case s.found >= s.wanted && r.namesOnlyMissing(s):
-		return errmask.Maskf(errUnitSliceNotFound, "slices %s", strings.Join(r.req.SliceIDs, ", "))
-	case s.minAlive > alive:
-		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, and only %d slices run now", s.minAlive, alive)
+	case s.minAlive > n.alive:
+		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, and only %d slices run now", s.minAlive, n.alive)
 	case s.minAlive > s.wanted:
 		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, and only %d slices are wanted", s.minAlive, s.wanted)
-	case s.wanted < s.found-replaceable:
-		return errmask.Maskf(errUpdateNotAllowed, "DesiredSlices is %d, and %d slices are not among the SliceIDs that may be removed", s.wanted, s.found-replaceable)
-	case s.minAlive > 0 && s.minAlive == len(s.slices) && s.maxGrowth == 0 && toReplace > 0 && s.wanted <= s.found:
-		// All run, or the case above would hold. A slice that does not run, or is missing, would be a way to go on: it is
-		// replaced or made first, and then there is one more than MinAlive.
+	case s.wanted < n.kept && named:
+		return errmask.Maskf(errUpdateNotAllowed, "DesiredSlices is %d, and %d slices are not among the SliceIDs that may be removed", s.wanted, n.kept)
+	case s.minAlive > s.wanted-n.keptDown:
+		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, and of the %d slices wanted %d do not run and are not among the SliceIDs", s.minAlive, s.wanted, n.keptDown)
+	case s.minAlive > 0 && s.minAlive == n.alive && s.maxGrowth == 0 && n.toReplace > 0 && n.idle == 0 && s.wanted <= s.found:
+		// A slice that does not run, or is missing, would be a way to go on: it is replaced, launched or made first, and then
+		// there is one more than MinAlive.
 		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, which is all that run now, and MaxGrowth is 0: no slice could go, and none could be added; allow one or the other", s.minAlive)
 	}
 	return nil
+}
+
+// callNumbers are what the refusals go by.
+type callNumbers struct {
+	alive     int // slices that run
+	toReplace int // slices that may be replaced and are not as wanted
+	idle      int // slices that may be replaced and do not run, whatever their content
+	kept      int // slices that may not be replaced
+	keptDown  int // of these, those that don't run
+}
+
+func (s situation) atCall() callNumbers {
+	var n callNumbers
+	for _, slice := range s.slices {
+		if slice.running {
+			n.alive++
+		}
+		switch {
+		case !slice.replaceable:
+			n.kept++
+			if !slice.running {
+				n.keptDown++
+			}
+			continue
+		case !slice.running:
+			n.idle++
+		}
+		if !slice.isNew {
+			n.toReplace++
+		}
+	}
+	return n
 }
 
 // namesOnlyMissing says whether the request names slices of which none is there, in a group that is not all new: what it
@@ -165,15 +194,16 @@ func (c *controller) newUpdateRun(req Request, opts UpdateOptions, content group
 		named:      stringSet(req.SliceIDs),
 		contents:   map[string]string{},
 		memory:     map[string]*sliceMemory{},
+		groupIDs:   idSet{},
 		usedIDs:    idSet{},
 	}
 	for _, unit := range req.Units {
-		r.contents[baseOf(unit.Name)] = unit.Content
+		r.contents[unit.Name] = unit.Content
 	}
-	r.atCall, r.seen = content.compare(found), time.Now()
+	r.atCall = content.compare(found)
 	r.noteIDs(found)
 	for id, slice := range r.atCall.slices {
-		r.memory[id] = &sliceMemory{unreadySince: time.Now(), seenUnits: namesOf(slice.units)}
+		r.memory[id] = newSliceMemory(namesOf(slice.units)...)
 	}
 	r.found = len(r.atCall.slices)
 	r.wanted = req.DesiredSlices
@@ -194,8 +224,8 @@ func (r *updateRun) situationAtCall() situation {
 			isNew:       slice.isNew(),
 			replaceable: r.replaceable(id),
 			launched:    slice.launched(),
-			running:     seen == running,
-			down:        seen == down,
+			running:     seen == activityRunning,
+			down:        seen == activityDown,
 		})
 	}
 	return s

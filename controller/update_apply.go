@@ -5,19 +5,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errmask"
 )
 
-// apply does what was decided, and moves on what is being taken away. All writes of a round have been answered when it
-// returns; one that failed ends the update.
+// apply does what was decided, and moves on what is being taken away. All writes of a round have been answered, or given
+// up, when it returns; one that failed for good ends the update.
 func (r *updateRun) apply(ctx context.Context, d decision, compared comparison) {
-	for _, id := range d.launch {
-		r.launch(ctx, id, compared.slices[id])
-	}
 	for _, id := range d.discard {
 		r.takeUp(id, true)
 	}
@@ -28,33 +25,131 @@ func (r *updateRun) apply(ctx context.Context, d decision, compared comparison) 
 		}
 	}
 	r.moveRemovals(ctx, compared)
+	r.launch(ctx, d.launch, compared)
 	r.create(ctx, d.add)
 }
 
-// launch starts a slice of the new content that is there and was not asked to run.
-func (r *updateRun) launch(ctx context.Context, id string, slice *comparedSlice) {
-	m := r.memory[id]
-	m.launched, m.rising, m.unreadySince = true, nil, time.Now()
-	m.rising = r.waitForRunning(slice)
-	m.rising.judge.failedBefore = r.controller.failedUnits(slice.units)
-	r.log(ctx, "launch slice %s", id)
-	if _, err := r.controller.forEach(ctx, "start", namesOf(slice.units), r.controller.backend.Start); err != nil {
-		m.failure = errmask.Maskf(err, "new slice %s", sliceName(id))
-		r.end(m.failure)
+// launch starts slices of the new content that are there and were not asked to run.
+func (r *updateRun) launch(ctx context.Context, ids []string, compared comparison) {
+	owner := map[string]string{}
+	var names []string
+	for _, id := range ids {
+		m, slice := r.memory[id], compared.slices[id]
+		m.launched, m.unreadySince = true, time.Now()
+		m.rising = r.waitForRunning(m.names())
+		m.rising.judge.failedBefore = r.controller.failedUnits(slice.units)
+		for _, detail := range slice.units {
+			names = append(names, detail.Name)
+			owner[detail.Name] = id
+		}
 	}
+	r.raise(ctx, "start", names, owner, r.controller.backend.Start)
+}
+
+// create makes new slices, straight to launched (R24).
+func (r *updateRun) create(ctx context.Context, n int) {
+	if n == 0 || ctx.Err() != nil {
+		return
+	}
+	ids, err := r.newIDs(n)
+	if err != nil {
+		r.end(err)
+		return
+	}
+	owner := map[string]string{}
+	var names []string
+	for _, id := range ids {
+		m := newSliceMemory(r.unitNames(id)...)
+		m.made, m.isNew, m.unreadySince = true, true, time.Now()
+		m.rising = r.waitForRunning(m.names())
+		r.memory[id], r.groupIDs[id], r.usedIDs[id] = m, true, true
+		for _, name := range m.names() {
+			names = append(names, name)
+			owner[name] = id
+		}
+	}
+	r.owed = max(0, r.owed-n)
+	r.raise(ctx, "submit", names, owner, func(ctx context.Context, name string) error {
+		return r.controller.backend.SubmitLaunched(ctx, name, r.contents[r.templateOf(name)])
+	})
+}
+
+// raise writes what new slices need to run. A slice of which a unit was not written has failed.
+func (r *updateRun) raise(ctx context.Context, verb string, names []string, owner map[string]string, action unitAction) {
+	if len(names) == 0 {
+		return
+	}
+	r.log(ctx, "%s and run %s", verb, listNames(names))
+	out, err := r.controller.forEach(ctx, verb, names, func(ctx context.Context, name string) error {
+		if err := action(ctx, name); err != nil {
+			return &unitError{name: name, err: err}
+		}
+		return nil
+	})
+	var failed *unitError
+	if asUnitError(err, &failed) {
+		r.failed(owner[failed.name], err)
+	}
+	for _, name := range without(names, out.done) {
+		r.failed(owner[name], fmt.Errorf("%s was not written", name))
+	}
+}
+
+// unitNames are the units that the request has for a slice.
+func (r *updateRun) unitNames(id string) []string {
+	names := make([]string, 0, len(r.req.Units))
+	for _, unit := range r.req.Units {
+		if r.content.sliced {
+			names = append(names, extendName(unit.Name, id))
+		} else {
+			names = append(names, unit.Name)
+		}
+	}
+	return names
+}
+
+// templateOf is the name that a unit's content goes by in the request.
+func (r *updateRun) templateOf(name string) string {
+	if r.content.sliced {
+		return baseOf(name)
+	}
+	return name
+}
+
+// newIDs gives IDs for n new slices: those that the request names and the group never had, then new ones. The slice of an
+// instance group has none.
+func (r *updateRun) newIDs(n int) ([]string, error) {
+	if !r.content.sliced {
+		return []string{""}, nil
+	}
+	var ids []string
+	for _, id := range r.req.SliceIDs {
+		if !r.groupIDs[id] && len(ids) < n {
+			ids = append(ids, id)
+		}
+	}
+	taken := maps.Clone(r.usedIDs)
+	for _, id := range ids {
+		taken[id] = true
+	}
+	more, err := pickIDs(n-len(ids), taken.has)
+	if err != nil {
+		return nil, errmask.Maskf(err, "pick %d slice IDs", n)
+	}
+	return append(ids, more...), nil
 }
 
 // takeUp begins to take a slice away. A failed new one is not stopped first: there is nothing to be kept of it.
 func (r *updateRun) takeUp(id string, destroyAtOnce bool) {
-	out := &removal{units: r.memory[id].names(), destroying: destroyAtOnce, since: time.Now()}
-	r.memory[id].removal = out
+	m := r.memory[id]
+	m.removal = &removal{units: m.names(), destroying: destroyAtOnce, answered: map[string]bool{}, since: time.Now()}
 	if destroyAtOnce {
-		out.steps = r.waitForGone(out.units)
+		m.removal.steps = r.waitForGone(m.removal.units)
 		return
 	}
 	w := r.controller.newWait(r.controller.newJudge(StatusStopped, StatusFailed, StatusNotFound))
-	w.names, w.judge.stateless = out.units, true
-	out.steps = w
+	w.names, w.judge.stateless = m.removal.units, true
+	m.removal.steps = w
 }
 
 func (r *updateRun) waitForGone(units []string) *wait {
@@ -73,27 +168,36 @@ func (r *updateRun) moveRemovals(ctx context.Context, compared comparison) {
 		if out == nil || out.abandoned != nil {
 			continue
 		}
-		stop, destroy := out.next(compared.slices[id], r)
+		stop, destroy := r.next(out, compared.slices[id])
 		toStop, toDestroy = append(toStop, stop...), append(toDestroy, destroy...)
-		for _, name := range append(stop, destroy...) {
+		for _, name := range slices.Concat(stop, destroy) {
 			owner[name] = id
 		}
 		r.checkRemoval(id, out)
 	}
-	r.write(ctx, "stop", toStop, owner, func(ctx context.Context, name string) error {
+	r.lower(ctx, "stop", toStop, owner, func(ctx context.Context, name string) error {
 		if err := r.controller.backend.Stop(ctx, name); !fleet.IsUnitNotFound(err) {
 			return err
 		}
 		return nil
 	})
-	r.write(ctx, "destroy", toDestroy, owner, r.controller.destroyUnit)
+	var mutex sync.Mutex
+	r.lower(ctx, "destroy", toDestroy, owner, func(ctx context.Context, name string) error {
+		err := r.controller.destroyUnit(ctx, name)
+		if err == nil {
+			mutex.Lock()
+			defer mutex.Unlock()
+			r.memory[owner[name]].removal.answered[name] = true
+		}
+		return err
+	})
 }
 
-// next says which units of the removal are to be stopped, and which destroyed, by what the last look showed of them.
-func (m *removal) next(slice *comparedSlice, r *updateRun) (stop, destroy []string) {
+// next says which units of a removal are to be stopped, and which destroyed, by what the last look showed of them.
+func (r *updateRun) next(out *removal, slice *comparedSlice) (stop, destroy []string) {
 	details := detailsByName(slice)
-	if !m.destroying {
-		for _, name := range m.units {
+	if !out.destroying {
+		for _, name := range out.units {
 			if detail := details[name]; detail != nil && detail.Desired == "launched" {
 				stop = append(stop, name)
 			}
@@ -101,18 +205,17 @@ func (m *removal) next(slice *comparedSlice, r *updateRun) (stop, destroy []stri
 		if len(stop) > 0 {
 			return stop, nil
 		}
-		if reached, _ := m.steps.take(details); !reached {
+		if reached, _ := out.steps.take(details); !reached {
 			return nil, nil
 		}
-		m.destroying, m.since = true, time.Now()
-		m.steps = r.waitForGone(m.units)
+		out.destroying, out.since = true, time.Now()
+		out.steps = r.waitForGone(out.units)
 	}
-	for _, name := range m.units {
-		if !m.asked || details[name] != nil {
+	for _, name := range out.units {
+		if !out.answered[name] || details[name] != nil {
 			destroy = append(destroy, name)
 		}
 	}
-	m.asked = true
 	return nil, destroy
 }
 
@@ -126,8 +229,8 @@ func (r *updateRun) checkRemoval(id string, out *removal) {
 	r.end(out.abandoned)
 }
 
-// write runs a step of removals. A temporary error is left to the next round; any other gives up on the slice.
-func (r *updateRun) write(ctx context.Context, verb string, names []string, owner map[string]string, action unitAction) {
+// lower runs a step of removals. A temporary error is left to the next round; any other gives up on the slice.
+func (r *updateRun) lower(ctx context.Context, verb string, names []string, owner map[string]string, action unitAction) {
 	if len(names) == 0 {
 		return
 	}
@@ -139,10 +242,11 @@ func (r *updateRun) write(ctx context.Context, verb string, names []string, owne
 		}
 		return nil
 	})
-	if failed := (*unitError)(nil); asUnitError(err, &failed) && ctx.Err() == nil {
-		id := owner[failed.name]
-		r.memory[id].removal.abandoned = errmask.Maskf(err, "slice %s", sliceName(id))
-		r.end(r.memory[id].removal.abandoned)
+	var failed *unitError
+	if asUnitError(err, &failed) && ctx.Err() == nil {
+		out := r.memory[owner[failed.name]].removal
+		out.abandoned = errmask.Maskf(err, "slice %s", sliceName(owner[failed.name]))
+		r.end(out.abandoned)
 	}
 }
 
@@ -163,85 +267,6 @@ func asUnitError(err error, target **unitError) bool {
 		}
 		return ok
 	})
-}
-
-// create makes new slices, straight to launched (R24).
-func (r *updateRun) create(ctx context.Context, n int) {
-	if n == 0 || ctx.Err() != nil {
-		return
-	}
-	ids, err := r.newIDs(n)
-	if err != nil {
-		r.end(err)
-		return
-	}
-	contents := map[string]string{}
-	owner := map[string]string{}
-	var names []string
-	for _, id := range ids {
-		slice := &comparedSlice{id: id}
-		for _, unit := range r.req.Units {
-			name := unit.Name
-			if r.content.sliced {
-				name = extendName(unit.Name, id)
-			}
-			slice.units = append(slice.units, fleet.UnitDetail{UnitStatus: fleet.UnitStatus{Name: name}})
-			contents[name], owner[name] = unit.Content, id
-			names = append(names, name)
-		}
-		m := &sliceMemory{made: true, unreadySince: time.Now(), seenUnits: namesOf(slice.units)}
-		r.memory[id] = m
-		m.rising = r.waitForRunning(slice)
-		r.usedIDs[id] = true
-	}
-	r.owed = max(0, r.owed-n)
-	r.log(ctx, "create slices %s", strings.Join(ids, ", "))
-	out, err := r.controller.forEach(ctx, "launch", names, func(ctx context.Context, name string) error {
-		if err := r.controller.backend.SubmitLaunched(ctx, name, contents[name]); err != nil {
-			return &unitError{name: name, err: err}
-		}
-		return nil
-	})
-	if err != nil {
-		r.creationFailed(names, out, owner, err)
-	}
-}
-
-// creationFailed marks the slices that were not created whole as failed. What of them was not even begun is not there.
-func (r *updateRun) creationFailed(names []string, out outcome, owner map[string]string, err error) {
-	r.end(err)
-	for _, name := range without(names, out.done) {
-		m := r.memory[owner[name]]
-		m.failure = errmask.Maskf(err, "new slice %s", sliceName(owner[name]))
-	}
-	for id, m := range r.memory {
-		if m.made && m.failure != nil && m.removal == nil {
-			r.takeUp(id, true)
-		}
-	}
-}
-
-// newIDs gives IDs for n new slices: those that the request names and the cluster lacks, then new ones. The slice of an
-// instance group has none.
-func (r *updateRun) newIDs(n int) ([]string, error) {
-	if !r.content.sliced {
-		return []string{""}, nil
-	}
-	var ids []string
-	for _, id := range r.req.SliceIDs {
-		if !r.usedIDs[id] && len(ids) < n {
-			ids = append(ids, id)
-		}
-	}
-	taken := maps.Clone(r.usedIDs)
-	for _, id := range ids {
-		taken[id] = true
-	}
-	more, err := pickIDs(n-len(ids), taken.has)
-	if err != nil {
-		return nil, errmask.Maskf(err, "pick %d slice IDs", n)
-	}
-	return append(ids, more...), nil
 }
 
 func (r *updateRun) log(ctx context.Context, format string, args ...any) {

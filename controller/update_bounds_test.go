@@ -41,6 +41,7 @@ func newBoundsCheck(group string, opts controller.UpdateOptions, wanted int) *bo
 // begin is called when the update is about to be asked for: from here on the bounds hold.
 func (c *boundsCheck) begin() {
 	c.switched = true
+	c.lost = map[string]bool{}
 	c.found = c.existing()
 	c.minimum, c.greatest = c.running(), c.found
 	if c.wanted == 0 {

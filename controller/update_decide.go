@@ -16,14 +16,18 @@ type sliceView struct {
 	launched bool
 	// running: it ran in the last look. down: it did not. With neither the look did not tell.
 	running, down bool
+	// untold: no look has told for WaitCount looks in a row.
+	untold bool
 	// ready: it is new, and has been running for WaitCount looks and ReadySecs (R23).
 	ready bool
 	// failed: it is new, and won't become ready.
 	failed bool
-	// own: this update has created or launched it.
-	own bool
+	// own: this update has created or launched it. made: it has created it.
+	own, made bool
 	// removing: this update is taking it away.
 	removing bool
+	// absent: the last look lacked it, which has to be seen again to be believed.
+	absent bool
 	// abandoned: this update has given up on taking it away; it is no longer waited for.
 	abandoned bool
 }
@@ -72,9 +76,9 @@ func decide(s situation) decision {
 	var d decision
 	t := s.tally()
 	t.discard(s, &d)
-	t.launch(s, &d)
 	t.removeOld(s, &d)
 	t.removeSurplus(s, &d)
+	t.launch(s, &d)
 	t.add(s, &d)
 	d.waiting = t.underWay || len(d.launch)+len(d.discard)+len(d.remove)+d.add > 0
 	t.addWhenStuck(s, &d)
@@ -106,7 +110,7 @@ func (s situation) tally() *tally {
 		if slice.counts() {
 			t.alive++
 		}
-		if !slice.isNew || slice.ready {
+		if !slice.absent && (!slice.isNew || slice.ready) {
 			t.standing++
 		}
 		if slice.stays() {
@@ -128,7 +132,7 @@ func (v sliceView) becomesReady(ending bool) bool {
 
 // stays says whether the slice is one of those wanted at the end.
 func (v sliceView) stays() bool {
-	return !v.removing && (!v.replaceable || v.isNew && !(v.failed && v.own))
+	return !v.removing && (!v.replaceable || v.isNew && !(v.failed && v.made))
 }
 
 // mayRemove says whether the number of removals under way allows one more (R22).
@@ -138,19 +142,22 @@ func (t *tally) mayRemove(s situation) bool {
 
 func (t *tally) discard(s situation, d *decision) {
 	for _, slice := range s.slices {
-		if slice.isNew && slice.failed && slice.own && !slice.removing && t.mayRemove(s) {
+		if slice.isNew && slice.failed && slice.made && !slice.removing && t.mayRemove(s) {
 			d.discard = append(d.discard, slice.id)
 			t.removing++
 		}
 	}
 }
 
+// launch has new slices run that were found loaded. It does so once for each: who stops it again wants it so, and it fails
+// when its time is over.
 func (t *tally) launch(s situation, d *decision) {
 	if s.ending {
 		return
 	}
 	for _, slice := range s.slices {
-		if slice.isNew && slice.replaceable && !slice.launched && !slice.failed && !slice.removing {
+		leaves := slice.removing || slices.ContainsFunc(d.remove, func(r removed) bool { return r.id == slice.id })
+		if slice.isNew && slice.replaceable && !slice.launched && !slice.own && !slice.failed && !leaves {
 			d.launch = append(d.launch, slice.id)
 		}
 	}
@@ -170,22 +177,34 @@ func (t *tally) removeOld(s situation, d *decision) {
 	}
 }
 
-// mayTake says whether an old slice may be taken away now. One of which it is not known whether it runs has to wait: it
-// can neither be counted on nor be taken as lost.
+// mayTake says whether an old slice may be taken away now. One that runs has to have a successor. One of which no look
+// tells whether it runs can neither be counted on nor be taken as lost.
 func (t *tally) mayTake(slice sliceView, s situation) bool {
-	if slice.running {
-		return t.mayRemoveRunning(s)
+	switch {
+	case !t.canDoWithout(slice, s):
+		return false
+	case slice.running:
+		return t.hasSuccessor(s)
+	default:
+		return (slice.down || slice.untold) && !s.ending
 	}
-	return slice.down && !s.ending
 }
 
-// mayRemoveRunning says whether one more slice that runs can go: MinAlive holds without it, and it has a successor that
-// is ready, or is one too many, or has to make room (MaxGrowth 0). An update that ends only finishes what it has begun,
-// which leaves as many slices as there were.
-func (t *tally) mayRemoveRunning(s situation) bool {
-	if t.alive-1 < s.minAlive {
-		return false
+// canDoWithout says whether MinAlive holds, by what can be counted on, when the slice no longer runs.
+func (t *tally) canDoWithout(slice sliceView, s situation) bool {
+	switch {
+	case slice.down:
+		return true
+	case slice.counts():
+		return t.alive-1 >= s.minAlive
+	default:
+		return t.alive >= s.minAlive
 	}
+}
+
+// hasSuccessor says whether one more slice that runs can go: its successor is ready, or it is one too many, or it has to
+// make room (MaxGrowth 0). An update that ends only finishes what it has begun, which leaves as many slices as there were.
+func (t *tally) hasSuccessor(s situation) bool {
 	if s.ending {
 		return t.standing > max(s.found, s.wanted)
 	}
@@ -212,7 +231,7 @@ func (t *tally) removeSurplus(s situation, d *decision) {
 		if !slice.isNew || slice.failed || t.staying <= s.wanted || !t.mayRemove(s) {
 			continue
 		}
-		if slice.counts() && t.alive-1 < s.minAlive {
+		if !t.canDoWithout(slice, s) {
 			continue
 		}
 		d.remove = append(d.remove, removed{id: slice.id})

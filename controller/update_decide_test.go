@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,13 +15,21 @@ const (
 	oldRunning kind = iota
 	oldDown
 	oldUnknown
+	oldUntold   // not known for long
 	newStarting // created by the update
 	newReady
-	newLoaded // found, not launched
-	newFailed // created by the update
-	leaving   // being taken away
+	newLoaded   // found, not launched
+	newFailed   // created by the update
+	newUnready  // found running, not yet for long enough
+	raised      // found loaded and launched by the update
+	raisedFails // and failed then
+	keptRunning // running, and not to be replaced
+	keptDown    // not running, and not to be replaced
+	leaving     // being taken away
 	kinds
 )
+
+var newKinds = []kind{newStarting, newReady, newLoaded, newFailed, newUnready, raised, raisedFails}
 
 // modelState is a group in the middle of an update, seen from outside.
 type modelState struct {
@@ -41,14 +50,16 @@ func (m model) situation(state modelState) situation {
 		for i := range state.count[k] {
 			s.slices = append(s.slices, sliceView{
 				id:          fmt.Sprintf("%d-%d", k, i),
-				isNew:       k == newStarting || k == newReady || k == newLoaded || k == newFailed,
-				replaceable: true,
+				isNew:       slices.Contains(newKinds, k),
+				replaceable: k != keptRunning && k != keptDown,
 				launched:    k != newLoaded,
-				running:     k == oldRunning || k == newReady,
-				down:        k == oldDown || k == newFailed || k == newLoaded,
+				running:     k == oldRunning || k == newReady || k == newUnready || k == keptRunning,
+				down:        k == oldDown || k == newFailed || k == newLoaded || k == raisedFails || k == keptDown,
+				untold:      k == oldUntold,
 				ready:       k == newReady,
-				failed:      k == newFailed,
-				own:         k == newStarting || k == newFailed,
+				failed:      k == newFailed || k == raisedFails,
+				made:        k == newStarting || k == newFailed,
+				own:         k == newStarting || k == newFailed || k == raised || k == raisedFails,
 				removing:    k == leaving,
 			})
 		}
@@ -66,7 +77,7 @@ func kindOf(id string) kind {
 func (state modelState) apply(d decision) modelState {
 	for range d.launch {
 		state.count[newLoaded]--
-		state.count[newStarting]++
+		state.count[raised]++
 	}
 	for range d.discard {
 		state.count[newFailed]--
@@ -103,12 +114,17 @@ func (state modelState) events(failures bool) []modelState {
 	}
 	move(leaving, kinds, nil)
 	move(newStarting, newReady, nil)
+	move(raised, newReady, nil)
+	move(newUnready, newReady, nil)
 	move(oldUnknown, oldRunning, nil)
+	move(oldUnknown, oldUntold, nil)
 	if failures {
 		move(newStarting, newFailed, func(s *modelState) { s.ending = true })
+		move(raised, raisedFails, func(s *modelState) { s.ending = true })
 		if state.lost == 0 {
 			move(oldRunning, oldDown, func(s *modelState) { s.lost++ })
 			move(newReady, newFailed, func(s *modelState) { s.lost++; s.ending = true })
+			move(newUnready, raisedFails, func(s *modelState) { s.lost++; s.ending = true })
 		}
 		if !state.ending {
 			ended := state // cancelled
@@ -124,34 +140,47 @@ func (state modelState) events(failures bool) []modelState {
 // is the group as wanted.
 func TestDecideModel(t *testing.T) {
 	checked := 0
-	for m, start := range models(5) {
-		walk := &modelWalk{model: m, seen: map[modelState]bool{}, onPath: map[modelState]bool{}}
-		finding := walk.visit(start)
-		require.Empty(t, finding, "%+v from %+v", m, start)
-		checked += len(walk.seen)
+	for _, mix := range mixes {
+		for m, start := range mix.models() {
+			walk := &modelWalk{model: m, seen: map[modelState]bool{}, onPath: map[modelState]bool{}}
+			finding := walk.visit(start)
+			require.Empty(t, finding, "%+v from %+v", m, start)
+			checked += len(walk.seen)
+		}
 	}
 	t.Logf("%d states", checked)
 }
 
-// models are all starts that an update does not refuse.
-func models(most int) func(yield func(model, modelState) bool) {
+// mix is a choice of the kinds that a group may consist of at the call, and how many slices it may have.
+type mix struct {
+	kinds []kind
+	most  int
+}
+
+var mixes = []mix{
+	{[]kind{oldRunning, oldDown, newReady}, 5},
+	{[]kind{oldRunning, oldUnknown, newUnready, newLoaded}, 3},
+	{[]kind{oldRunning, oldDown, keptRunning, keptDown}, 4},
+	{[]kind{newUnready, newLoaded, newReady, keptRunning, keptDown}, 3},
+}
+
+// models are all starts of the mix that an update does not refuse.
+func (x mix) models() func(yield func(model, modelState) bool) {
 	return func(yield func(model, modelState) bool) {
-		for run := range most + 1 {
-			for down := range most + 1 - run {
-				for fresh := range min(3, most+1-run-down) {
-					for wanted := 1; wanted <= most; wanted++ {
-						for growth := range 3 {
-							for alive := range run + fresh + 1 {
-								m := model{wanted: wanted, found: run + down + fresh, maxGrowth: growth, minAlive: alive}
-								var start modelState
-								start.count[oldRunning], start.count[oldDown], start.count[newReady] = run, down, fresh
-								if m.refuses(run, down, fresh) {
-									continue
-								}
-								if !yield(m, start) {
-									return
-								}
-							}
+		for start := range x.starts(modelState{}, 0) {
+			found := 0
+			for _, n := range start.count {
+				found += n
+			}
+			for wanted := 1; wanted <= x.most; wanted++ {
+				for growth := range 3 {
+					for alive := range found + 1 {
+						m := model{wanted: wanted, found: found, maxGrowth: growth, minAlive: alive}
+						if m.refuses(start) {
+							continue
+						}
+						if !yield(m, start) {
+							return
 						}
 					}
 				}
@@ -160,10 +189,36 @@ func models(most int) func(yield func(model, modelState) bool) {
 	}
 }
 
-// refuses is when Update does not begin: spec/controller.md, "When Update is refused".
-func (m model) refuses(run, down, fresh int) bool {
-	noWay := m.minAlive > 0 && m.minAlive == run+fresh && m.maxGrowth == 0 && down == 0 && run > 0 && m.wanted <= m.found
-	return m.minAlive > m.wanted || noWay
+// starts are all groups of the mix's kinds from the given one on.
+func (x mix) starts(state modelState, from int) func(yield func(modelState) bool) {
+	return func(yield func(modelState) bool) {
+		if from == len(x.kinds) {
+			yield(state)
+			return
+		}
+		total := 0
+		for _, n := range state.count {
+			total += n
+		}
+		for n := range x.most - total + 1 {
+			next := state
+			next.count[x.kinds[from]] = n
+			for s := range x.starts(next, from+1) {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// refuses is what Update itself does with the situation at the call.
+func (m model) refuses(start modelState) bool {
+	s := m.situation(start)
+	for i := range s.slices {
+		s.slices[i].ready, s.slices[i].own, s.slices[i].made = false, false, false
+	}
+	return s.refusal(true) != nil
 }
 
 // modelWalk visits all states that can be reached.
@@ -185,12 +240,14 @@ func (w *modelWalk) visit(state modelState) string {
 
 	d := decide(w.model.situation(state))
 	if d.done {
-		if state.count[newReady] != w.model.wanted || state.count != [kinds]int{newReady: w.model.wanted} {
+		kept := [kinds]int{keptRunning: state.count[keptRunning], keptDown: state.count[keptDown]}
+		kept[newReady] = w.model.wanted - kept[keptRunning] - kept[keptDown]
+		if state.count != kept {
 			return fmt.Sprintf("calls itself done in %+v", state)
 		}
 		return ""
 	}
-	if !d.waiting {
+	if !d.waiting && state.count[oldUnknown] == 0 { // more looks will tell
 		return w.checkStandstill(state)
 	}
 	decided := state.apply(d)
@@ -226,7 +283,7 @@ func (m model) check(state modelState) string {
 	for _, n := range state.count {
 		existing += n
 	}
-	running := state.count[oldRunning] + state.count[newReady]
+	running := state.count[oldRunning] + state.count[newReady] + state.count[newUnready] + state.count[keptRunning]
 	switch {
 	case running < m.minAlive-state.lost:
 		return fmt.Sprintf("%d slices run", running)

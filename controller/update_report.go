@@ -36,15 +36,27 @@ func (r *updateRun) fail(ctx context.Context, cause error) error {
 		}
 	}
 	cause = r.discardRest(ctx, errorList(causes))
-	return errmask.Maskf(bothErrors{errUpdateFailed, cause}, "%v: %s", cause, r.standing())
+	return errmask.Mask(&updateFailure{cause: cause, standing: r.standing()})
 }
+
+// updateFailure is an update that could not be carried through, why, and which slices there are now.
+type updateFailure struct {
+	cause    error
+	standing string
+}
+
+func (u *updateFailure) Error() string {
+	return fmt.Sprintf("%v: %v (%s)", errUpdateFailed, u.cause, u.standing)
+}
+
+func (u *updateFailure) Unwrap() []error { return []error{errUpdateFailed, u.cause} }
 
 // discardRest destroys the failed new slices that the update did not get to, under a context of its own.
 func (r *updateRun) discardRest(ctx context.Context, cause error) error {
 	var names []string
 	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
 		m := r.memory[id]
-		if m.failure != nil && m.own() {
+		if m.failure != nil && m.made {
 			names = append(names, m.names()...)
 			delete(r.memory, id)
 		}
@@ -60,7 +72,7 @@ func (r *updateRun) standing() string {
 		switch {
 		case m.removal != nil:
 			leaving = append(leaving, sliceName(id))
-		case m.rising != nil:
+		case m.isNew:
 			fresh = append(fresh, sliceName(id))
 		default:
 			old = append(old, sliceName(id))

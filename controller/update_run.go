@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/squadronctl/squadron/fleet"
@@ -25,32 +26,14 @@ type updateRun struct {
 	found      int
 	atCall     comparison
 
-	memory  map[string]*sliceMemory // by slice ID
-	usedIDs idSet                   // IDs that no new slice may get
-	owed    int                     // slices taken away whose successor has yet to be made
-	ending  error                   // why nothing new is taken up; nil while the update goes on
-	moved   time.Time               // when something was last done or under way
-	seen    time.Time               // when the last look succeeded
+	memory   map[string]*sliceMemory // by slice ID
+	groupIDs idSet                   // IDs that the group has or had
+	usedIDs  idSet                   // and those of units named alike: no new slice gets one of its own choice
+	owed     int                     // slices taken away whose successor has yet to be made
+	ending   error                   // why nothing new is taken up; nil while the update goes on
+	moved    time.Time               // when something was last done or under way
+	seen     time.Time               // when the last look succeeded
 }
-
-// sliceMemory is what an update remembers of one slice.
-type sliceMemory struct {
-	made     bool // created by this update
-	launched bool // or launched by it
-
-	// Of a new slice: the wait for its running, since when it has run often enough in a row, and since when it is not
-	// ready.
-	rising       *wait
-	runningSince time.Time
-	unreadySince time.Time
-	failure      error
-
-	seenUnits    []string // as of the last look
-	unknownLooks int      // looks in a row that did not tell whether it runs
-	removal      *removal
-}
-
-func (m *sliceMemory) own() bool { return m.made || m.launched }
 
 // carryOut runs the update to its end. The context's end makes it take up nothing new, and end what is under way; only
 // the end of the whole service, or of the controller, cuts it off.
@@ -58,19 +41,18 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 	if r.wanted == 0 {
 		return errmask.Mask(errUnitNotFound)
 	}
+	if s := r.situationAtCall(); s.found >= s.wanted && r.namesOnlyMissing(s) {
+		return errmask.Maskf(errUnitSliceNotFound, "slices %s", strings.Join(r.req.SliceIDs, ", "))
+	}
 	if r.upToDate(r.situationAtCall()) {
 		return errmask.Mask(errUnitsAlreadyUpToDate)
 	}
 	r.announce(ctx)
 	work, stop := endWith(task.KeepOn(ctx), r.controller.life)
 	defer stop()
-	r.moved = time.Now()
-	look := r.look
-	if time.Since(r.seen) < r.controller.config.WaitSleep {
-		look = r.lookOfCall
-	}
-	for ; ; look = r.look {
-		compared, err := look(work)
+	r.moved, r.seen = time.Now(), time.Now()
+	for first := true; ; first = false {
+		compared, err := r.look(work, first)
 		if ctx.Err() != nil {
 			r.end(endOf(ctx))
 		}
@@ -100,7 +82,7 @@ func (r *updateRun) round(work context.Context, compared comparison) (bool, erro
 		return true, r.fail(work, r.ending)
 	} else if idle := time.Since(r.moved); idle >= r.controller.config.WaitTimeout {
 		return true, r.fail(work, errmask.Maskf(errWaitTimeoutReached, "after %v in which nothing could be done within MinAlive %d and MaxGrowth %d: %s",
-			idle, s.minAlive, s.maxGrowth, r.counts(s)))
+			idle, s.minAlive, s.maxGrowth, r.numbers(s)))
 	}
 	r.apply(work, d, compared)
 	if work.Err() != nil {
@@ -116,13 +98,12 @@ func (r *updateRun) end(why error) {
 	}
 }
 
-// lookOfCall is the look that the call has just taken: no need for another to begin with.
-func (r *updateRun) lookOfCall(context.Context) (comparison, error) { return r.atCall, nil }
-
 // look lists the group. Units that the update knows of are asked for by name where the listing may have skipped them.
-func (r *updateRun) look(ctx context.Context) (comparison, error) {
+func (r *updateRun) look(ctx context.Context, urgent bool) (comparison, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.controller.config.WaitTimeout, errWaitTimeoutReached)
+	defer cancel()
 	known := r.knownNames()
-	v, err := r.controller.observer.look(ctx, fleet.Selector{Names: known, Groups: []string{r.req.Group}}, false)
+	v, err := r.controller.observer.look(ctx, fleet.Selector{Names: known, Groups: []string{r.req.Group}}, urgent)
 	if err != nil {
 		return comparison{}, err
 	}
@@ -160,23 +141,32 @@ func (r *updateRun) lookFailed(work context.Context, err error) error {
 	return nil
 }
 
-// knownNames are the units whose absence from a listing has to be made sure of: all but those being destroyed.
+// knownNames are the units whose absence from a listing has to be made sure of: all that a slice has or should have, but
+// those being destroyed.
 func (r *updateRun) knownNames() []string {
-	var names []string
-	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
-		m := r.memory[id]
-		if m.removal == nil || !m.removal.destroying {
-			names = append(names, m.names()...)
+	names := map[string]bool{}
+	for id, m := range r.memory {
+		if m.removal != nil && m.removal.destroying {
+			continue
 		}
+		for _, name := range r.unitNames(id) {
+			names[name] = true
+		}
+		maps.Copy(names, m.units)
 	}
-	return names
+	return slices.Sorted(maps.Keys(names))
 }
 
-// noteIDs keeps new slices off the IDs seen: those of the group, and those of any unit named alike. An ID once used is
-// not used again, since a destroyed unit's state may be reported for a while.
+// noteIDs keeps new slices off the IDs seen. Nobody's unit may be overwritten, so the request's unit bases count whoever
+// has them; and an ID once used is not used again, since a destroyed unit's state may be reported for a while. IDs of
+// units that are only named alike are left alone, too, unless the request names them.
 func (r *updateRun) noteIDs(details []fleet.UnitDetail) {
 	for _, detail := range details {
-		r.usedIDs[sliceOf(detail.Name)] = true
+		id := sliceOf(detail.Name)
+		r.usedIDs[id] = true
+		if _, wanted := r.content.hashes[baseOf(detail.Name)]; wanted {
+			r.groupIDs[id] = true
+		}
 	}
 }
 

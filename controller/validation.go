@@ -74,8 +74,28 @@ func validateSubmit(request Request) error {
 func validateUpdate(request Request) error {
 	faults := validateRequest(request)
 	faults.addAll(validateInstanceGroup(request)...)
+	faults.addAll(validateTemplates(request)...)
 	faults.addAll(validateUnitFiles(request)...)
 	return faults.orNil()
+}
+
+// validateComparison is what a request is checked for that is only compared with the cluster.
+func validateComparison(request Request) error {
+	faults := validateRequest(request)
+	faults.addAll(validateTemplates(request)...)
+	return faults.orNil()
+}
+
+// validateTemplates refuses units of single slices where a request says what every slice is made of.
+func validateTemplates(request Request) []error {
+	var faults []error
+	for _, unit := range request.Units {
+		if strings.Contains(unit.Name, "@") && !isTemplate(unit.Name) {
+			faults = append(faults, errmask.Maskf(errInvalidArgument,
+				"unit %.256q is of one slice: give the template, as in web@.service, and the slice's ID in SliceIDs", unit.Name))
+		}
+	}
+	return faults
 }
 
 // validateSelection checks a request that only says which units it is about: one without units means the whole group.

@@ -13,9 +13,11 @@ import (
 // WaitForStatus implements Controller.
 func (c *controller) WaitForStatus(ctx context.Context, req Request, closer <-chan struct{}, desiredStatuses ...Status) error {
 	const operation = "wait for the status of group %s"
-	if err := c.ready(); err != nil {
+	ctx, leave, err := c.enter(ctx)
+	if err != nil {
 		return errmask.Maskf(err, operation, req.Group)
 	}
+	defer leave()
 	if len(desiredStatuses) == 0 {
 		return errmask.Maskf(errInvalidArgument, operation+": no status given", req.Group)
 	}
@@ -30,9 +32,7 @@ func (c *controller) WaitForStatus(ctx context.Context, req Request, closer <-ch
 	}
 	w := c.newWait(c.newJudge(slices.Clone(desiredStatuses)...))
 	w.judge.oneshots = oneshotBases(req.Units)
-	ctx, stop := endWith(ctx, c.life)
-	defer stop()
-	err := c.bounded(ctx, closer, w, func(ctx context.Context) error {
+	err = c.bounded(ctx, closer, w, func(ctx context.Context) error {
 		if err := c.aim(ctx, w, req); err != nil {
 			return err
 		}
@@ -76,6 +76,12 @@ func (c *controller) aim(ctx context.Context, w *wait, req Request) error {
 	}
 	w.names = nil
 	found, err := c.find(ctx, req, false)
+	for fleet.IsTemporary(err) && ctx.Err() == nil {
+		w.lookErr = err
+		if err = sleep(ctx, c.config.WaitSleep); err == nil {
+			found, err = c.find(ctx, req, false)
+		}
+	}
 	switch {
 	case err == nil:
 		w.names = namesOf(found)

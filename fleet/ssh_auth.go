@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -58,6 +59,9 @@ func (t *sshTunnel) loginKeys() (keys func() ([]ssh.Signer, error), done func())
 	keys = func() (signers []ssh.Signer, err error) {
 		if connection == nil {
 			connection, err = net.DialTimeout("unix", socket, t.config.Timeout)
+			if err == nil { // an agent that stays silent holds nobody longer than the handshake may take
+				err = connection.SetDeadline(time.Now().Add(t.config.Timeout))
+			}
 		}
 		var held []ssh.Signer
 		if err == nil {

@@ -388,3 +388,21 @@ func TestExpandHome(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 }
+
+// R31, R44: an agent that does not answer holds nobody longer than the handshake may take.
+func TestSilentAgent(t *testing.T) {
+	_, config := bench(t, http.NotFoundHandler())
+	socket := filepath.Join(t.TempDir(), "agent")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer listener.Close() // accepts by itself, and nobody reads
+	t.Setenv(agentVariable, socket)
+	config.Timeout = 200 * time.Millisecond
+	tunnel, err := NewSSHTunnel(config)
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/fleet/v1/units", nil)
+	require.NoError(t, err)
+	_, err = tunnel.RoundTrip(request)
+	require.Error(t, err)
+	require.NoError(t, tunnel.(io.Closer).Close())
+}

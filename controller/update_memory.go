@@ -1,0 +1,115 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/squadronctl/squadron/fleet"
+)
+
+// sliceMemory is what an update remembers of one slice from look to look: what no single look can show.
+type sliceMemory struct {
+	made     bool // created by this update
+	launched bool // found loaded, and launched by this update
+
+	isNew  bool            // it had the new content when it was last seen
+	units  map[string]bool // its units, as far as they were ever seen or made
+	absent int             // looks in a row that lacked it
+	untold int             // looks in a row that did not tell whether it runs
+
+	// Of a new slice: the wait for its running, since when it has run often enough in a row, since when it is not ready,
+	// and why it won't be.
+	rising       *wait
+	runningSince time.Time
+	unreadySince time.Time
+	failure      error
+
+	removal *removal // nil unless it is being taken away
+}
+
+func newSliceMemory(units ...string) *sliceMemory {
+	return &sliceMemory{units: stringSet(units)}
+}
+
+// own says whether this update has had the slice run.
+func (m *sliceMemory) own() bool { return m.made || m.launched }
+
+// names are the slice's units, sorted.
+func (m *sliceMemory) names() []string { return slices.Sorted(maps.Keys(m.units)) }
+
+// see takes in that a look showed the slice.
+func (m *sliceMemory) see(slice *comparedSlice) {
+	m.absent = 0
+	for _, detail := range slice.units {
+		m.units[detail.Name] = true
+	}
+	// One that this update has made is new, unless somebody has put another content into it: the backend may not tell
+	// contents, and a unit of it may be missing.
+	m.isNew = slice.isNew() || m.made && !slice.changed
+}
+
+// noteActivity says whether the slice runs, whether it does not, and whether that has not been known for WaitCount looks.
+func (m *sliceMemory) noteActivity(seen activity, waitCount int) (isRunning, isDown, isUntold bool) {
+	if seen != activityUnknown {
+		m.untold = 0
+		return seen == activityRunning, seen == activityDown, false
+	}
+	m.untold++
+	return false, false, m.untold >= waitCount
+}
+
+// removal is a slice on its way out: its units are stopped, then destroyed, then gone.
+type removal struct {
+	units      []string
+	destroying bool            // else stopping
+	answered   map[string]bool // units whose DELETE has been answered: they are gone, or were
+	steps      *wait           // for stopped, then for not found
+	since      time.Time
+	abandoned  error // why the update has given up on it
+}
+
+// gone counts the looks that lack all units of a slice that has been destroyed.
+func (m *removal) gone(slice *comparedSlice) bool {
+	if !m.destroying || len(m.answered) < len(m.units) {
+		return false
+	}
+	reached, _ := m.steps.take(detailsByName(slice))
+	return reached
+}
+
+func detailsByName(slice *comparedSlice) map[string]*fleet.UnitDetail {
+	if slice == nil {
+		return nil
+	}
+	details := make(map[string]*fleet.UnitDetail, len(slice.units))
+	for i := range slice.units {
+		details[slice.units[i].Name] = &slice.units[i]
+	}
+	return details
+}
+
+// forgetGone drops the memory of slices that are there no longer. Those that were taken away have been gone for WaitCount
+// looks; any other has been destroyed by somebody else, once as many looks lack it. One of this update's own that vanishes
+// so is a failure: another one in its place might go the same way.
+func (r *updateRun) forgetGone(compared comparison) {
+	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
+		m, slice := r.memory[id], compared.slices[id]
+		switch {
+		case m.removal != nil:
+			if m.removal.gone(slice) {
+				delete(r.memory, id)
+			}
+		case slice == nil:
+			m.absent++
+			if m.absent < r.controller.config.WaitCount {
+				continue
+			}
+			delete(r.memory, id)
+			if m.own() && m.failure == nil {
+				r.end(fmt.Errorf("new slice %s has vanished: somebody else has destroyed it", sliceName(id)))
+			}
+		}
+	}
+}
