@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,6 +23,9 @@ type scenario struct {
 	failing    []bool          // whether a new slice fails at its start
 	failLater  []time.Duration // or so long after it began to run
 	deadBefore int             // old slices that have failed before the update
+	newBefore  int             // slices that have the new content already
+	idleBefore int             // of all, the last so many are stopped
+	named      int             // slices that the request names, 0 for none
 	loses      []loss          // what is lost while it runs
 	errorEvery int             // every nth request is a 500
 	pageLimit  int
@@ -42,6 +46,9 @@ func drawScenario(t *rapid.T) scenario {
 			MinAlive:  rapid.IntRange(0, 7).Draw(t, "alive"),
 			ReadySecs: rapid.SampledFrom([]int{0, 0, 2, 10}).Draw(t, "ready"),
 		},
+		newBefore:  rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "new"),
+		idleBefore: rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "idle"),
+		named:      rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "named"),
 		deadBefore: rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "dead"),
 		errorEvery: rapid.SampledFrom([]int{0, 0, 3, 7}).Draw(t, "errors"),
 		pageLimit:  rapid.SampledFrom([]int{0, 0, 3, 5}).Draw(t, "page limit"),
@@ -110,9 +117,7 @@ func (s scenario) run(t *testing.T) string {
 	for _, name := range b.names("web-app@") {
 		ids = append(ids, strings.TrimSuffix(strings.TrimPrefix(name, "web-app@"), ".service"))
 	}
-	for i := range min(s.deadBefore, len(ids)) {
-		b.cluster.FailUnit("web-app@" + ids[i] + ".service")
-	}
+	s.prepare(b, ids)
 	time.Sleep(10 * time.Second)
 	b.cluster.Advance()
 	b.setFaults(s)
@@ -123,10 +128,28 @@ func (s scenario) run(t *testing.T) string {
 		}
 	}
 	before := b.desires("web-")
-	err := b.update(withVersion(request("web", s.desired), "v2"), s.opts)
+	named := ids[:min(s.named, len(ids))]
+	err := b.update(withVersion(request("web", s.desired, named...), "v2"), s.opts)
 	b.faults.Set()
 	b.cluster.Advance()
-	return s.judge(b, check, err, before, others)
+	return s.judge(b, check, err, named, before, others)
+}
+
+// prepare makes a group as updates may find one: broken off, half stopped, half failed.
+func (s scenario) prepare(b *bench, ids []string) {
+	for i := range min(s.deadBefore, len(ids)) {
+		b.cluster.FailUnit("web-app@" + ids[i] + ".service")
+	}
+	for i := range min(s.newBefore, len(ids)) {
+		if err := b.cluster.Put("web-app@"+ids[len(ids)-1-i]+".service", service("v2"), "launched"); err != nil {
+			panic(err)
+		}
+	}
+	for i := range min(s.idleBefore, len(ids)) {
+		for _, unit := range []string{"web-app@", "web-log@"} {
+			_ = b.client.Stop(context.Background(), unit+ids[len(ids)-1-i]+".service")
+		}
+	}
 }
 
 func (b *bench) setFaults(s scenario) {
@@ -141,7 +164,7 @@ func (b *bench) setFaults(s scenario) {
 }
 
 // judge gives what was wrong with the end of the update, or with the way there.
-func (s scenario) judge(b *bench, check *boundsCheck, err error, before, others string) string {
+func (s scenario) judge(b *bench, check *boundsCheck, err error, named []string, before, others string) string {
 	refused := controller.IsUpdateNotAllowed(err) || controller.IsUnitNotFound(err) || controller.IsUnitsAlreadyUpToDate(err)
 	if len(check.findings) > 0 && !refused {
 		return strings.Join(check.findings[:min(3, len(check.findings))], "\n") + fmt.Sprintf("\nended with %v", err)
@@ -156,7 +179,12 @@ func (s scenario) judge(b *bench, check *boundsCheck, err error, before, others 
 		if wanted == 0 {
 			wanted = s.slices
 		}
-		if old > 0 || incomplete > 0 || fresh != wanted {
+		for _, id := range named {
+			if unit, there := b.cluster.Unit("web-app@" + id + ".service"); there && !isV2(unit.Content) {
+				return "succeeded, and slice " + id + " is old"
+			}
+		}
+		if old > 0 && len(named) == 0 || incomplete > 0 || old+fresh != wanted {
 			return fmt.Sprintf("succeeded with %d old, %d new, %d incomplete slices of %d wanted", old, fresh, incomplete, wanted)
 		}
 	case controller.IsUpdateFailed(err):
