@@ -238,12 +238,14 @@ func TestUnansweredDeleteIsRepeated(t *testing.T) {
 			l.destroy = func(name string) error {
 				if name == lost && since.IsZero() {
 					since = time.Now()
+				}
+				if name == lost && time.Since(since) < 6*time.Second {
 					return fleet.AsTemporary(errors.New("no answer, however often it was asked"))
 				}
 				return nil
 			}
 			l.read = func(_ context.Context, selector fleet.Selector, listing fleet.Listing) (fleet.Listing, error) {
-				if selector.Exact || since.IsZero() || time.Since(since) > 3500*time.Millisecond {
+				if selector.Exact || since.IsZero() || time.Since(since) > 8*time.Second {
 					return listing, nil
 				}
 				shifted := fleet.Listing{}
@@ -391,5 +393,48 @@ func TestHungReadOfANarrowBackendIsLeftBehind(t *testing.T) {
 		require.NoError(t, err)
 		close(free)
 		b.close()
+	})
+}
+
+// R20a: a unit that the shifting pages of a listing skip is asked for by name before its slice is called incomplete.
+func TestSkippedUnitMakesNoSliceOld(t *testing.T) {
+	onLies(t, []string{"aaa", "bbb", "ccc"}, func(t *testing.T, b *bench, liar *lyingBackend) {
+		require.NoError(t, b.update(v2(0, "bbb"), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3}))
+		kept := b.sliceIDs()
+		liar.lie(func(l *lyingBackend) {
+			l.read = func(_ context.Context, selector fleet.Selector, listing fleet.Listing) (fleet.Listing, error) {
+				if selector.Exact || len(selector.Names) == 0 { // looks of the update name what they are about
+					return listing, nil
+				}
+				shifted := fleet.Listing{}
+				for _, unit := range listing.Units {
+					if !strings.HasPrefix(unit.Name, "web-log@") {
+						shifted.Units = append(shifted.Units, unit)
+					}
+				}
+				return shifted, nil
+			}
+		})
+		require.NoError(t, b.update(v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3}))
+		for _, id := range kept {
+			if id != "aaa" && id != "ccc" {
+				assert.Contains(t, b.sliceIDs(), id, "it was new already")
+			}
+		}
+	})
+}
+
+// R6: a cancelled update takes up nothing new, however much is left to do.
+func TestCancelledUpdateTakesUpNothingNew(t *testing.T) {
+	inBubble(t, 5, nil, func(t *testing.T, b *bench) {
+		created, err := b.controller.Update(t.Context(), v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 5})
+		require.NoError(t, err)
+		time.Sleep(3 * time.Second)
+		require.NoError(t, b.tasks.(task.Canceler).Cancel(t.Context(), created.ID))
+		err = b.outcome(created, nil)
+		require.True(t, controller.IsUpdateFailed(err), "%v", err)
+		require.ErrorIs(t, err, context.Canceled)
+		old, fresh, incomplete := b.sliceContents("web")
+		assert.Equal(t, [3]int{4, 1, 0}, [3]int{old, fresh, incomplete})
 	})
 }

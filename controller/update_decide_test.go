@@ -304,3 +304,21 @@ func TestDecideLeavesTheUnknownAlone(t *testing.T) {
 	d = decide(model{wanted: 3, found: 3, maxGrowth: 0, minAlive: 1}.situation(state))
 	require.Equal(t, []removed{{id: "0-0", successor: true}}, d.remove)
 }
+
+// An update that is to end takes up no old slice, not even one that is down.
+func TestDecideEndingLeavesTheDownAlone(t *testing.T) {
+	var state modelState
+	state.count[oldRunning], state.count[oldDown] = 2, 1
+	state.ending = true
+	d := decide(model{wanted: 3, found: 3, maxGrowth: 1, minAlive: 2}.situation(state))
+	require.Equal(t, decision{}, d)
+}
+
+// A slice that the last look lacked is nothing to count on: none that runs goes because of it.
+func TestDecideCountsOnNoAbsentSlice(t *testing.T) {
+	var state modelState
+	state.count[oldRunning], state.count[newReady] = 3, 1
+	s := model{wanted: 3, found: 3, maxGrowth: 1, minAlive: 1}.situation(state)
+	s.slices[0].running, s.slices[0].absent = false, true
+	require.Empty(t, decide(s).remove)
+}
