@@ -49,10 +49,10 @@ type Controller interface {
 	// with IsUnitNotFound, IsUnitSliceNotFound or IsAmbiguousGroup before the first write, with IsUnitFailed as soon as a
 	// unit has failed, with IsWaitTimeoutReached when WaitTimeout ends first.
 	Start(ctx context.Context, req Request) (*task.Task, error)
-	// Stop sets the desired state of the units found to loaded. The task succeeds when every unit is stopped or failed;
-	// it fails as Start does.
+	// Stop sets the desired state of the units found to loaded. The task succeeds when every unit is stopped or failed, or
+	// has no machine; it fails as Start does, but for IsUnitFailed.
 	Stop(ctx context.Context, req Request) (*task.Task, error)
-	// Destroy removes the units found. The task succeeds when they are gone; it fails as Start does.
+	// Destroy removes the units found. The task succeeds when they are gone; it fails as Start does, but for IsUnitFailed.
 	Destroy(ctx context.Context, req Request) (*task.Task, error)
 	// GetStatus looks at the cluster and gives the status of the units found, sorted by name: those of the request's
 	// slices, or of all, and only those of the unit bases it names, if any. Nothing found is IsUnitNotFound; a slice of the

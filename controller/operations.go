@@ -24,8 +24,11 @@ func (c *controller) Destroy(ctx context.Context, req Request) (*task.Task, erro
 	return c.operate(ctx, "destroy", req, c.destroy)
 }
 
+// unitsAction carries an operation out on the units found.
+type unitsAction func(ctx context.Context, req Request, found []fleet.UnitDetail) error
+
 // operate checks a request that selects units on the cluster, and carries it out in a task.
-func (c *controller) operate(ctx context.Context, verb string, req Request, carryOut func(context.Context, Request, []fleet.UnitDetail) error) (*task.Task, error) {
+func (c *controller) operate(ctx context.Context, verb string, req Request, carryOut unitsAction) (*task.Task, error) {
 	if err := c.ready(); err != nil {
 		return nil, errmask.Maskf(err, "%s group %s", verb, req.Group)
 	}

@@ -109,7 +109,11 @@ func checkConflicts(contents map[string]string, existing []fleet.UnitDetail) ([]
 		if err != nil {
 			return nil, errmask.Maskf(err, "%s", detail.Name)
 		}
-		if hashOnCluster(detail) != hash {
+		switch hashOnCluster(detail) {
+		case hash:
+		case "":
+			conflicts = append(conflicts, detail.Name+" (its content is not known)")
+		default:
 			conflicts = append(conflicts, detail.Name)
 		}
 	}

@@ -99,7 +99,8 @@ func (o UpdateOptions) validate(req Request) error {
 	}
 	sliced := slices.ContainsFunc(req.Units, func(unit Unit) bool { return isTemplate(unit.Name) })
 	if !sliced && o.MaxGrowth > 0 {
-		return errmask.Maskf(errUpdateNotAllowed, "MaxGrowth is %d, and a group without slices can't grow: it is updated in place, with MaxGrowth 0 and MinAlive 0", o.MaxGrowth)
+		return errmask.Maskf(errUpdateNotAllowed, "MaxGrowth is %d, and a group without slices can't grow: "+
+			"it is updated in place, with MaxGrowth 0 and MinAlive 0", o.MaxGrowth)
 	}
 	return nil
 }
@@ -123,13 +124,16 @@ func (s situation) refusal(named bool) error {
 	case s.minAlive > s.wanted:
 		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, and only %d slices are wanted", s.minAlive, s.wanted)
 	case s.wanted < n.kept && named:
-		return errmask.Maskf(errUpdateNotAllowed, "DesiredSlices is %d, and %d slices are not among the SliceIDs that may be removed", s.wanted, n.kept)
+		return errmask.Maskf(errUpdateNotAllowed,
+			"DesiredSlices is %d, and %d slices are not among the SliceIDs that may be removed", s.wanted, n.kept)
 	case s.minAlive > s.wanted-n.keptDown:
-		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, and of the %d slices wanted %d do not run and are not among the SliceIDs", s.minAlive, s.wanted, n.keptDown)
+		return errmask.Maskf(errUpdateNotAllowed,
+			"MinAlive is %d, and of the %d slices wanted %d do not run and are not among the SliceIDs", s.minAlive, s.wanted, n.keptDown)
 	case s.minAlive > 0 && s.minAlive == n.alive && s.maxGrowth == 0 && n.toReplace > 0 && n.idle == 0 && s.wanted <= s.found:
 		// A slice that does not run, or is missing, would be a way to go on: it is replaced, launched or made first, and then
 		// there is one more than MinAlive.
-		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, which is all that run now, and MaxGrowth is 0: no slice could go, and none could be added; allow one or the other", s.minAlive)
+		return errmask.Maskf(errUpdateNotAllowed, "MinAlive is %d, which is all that run now, and MaxGrowth is 0: "+
+			"no slice could go, and none could be added; allow one or the other", s.minAlive)
 	}
 	return nil
 }

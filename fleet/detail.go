@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/unit"
+
+	"github.com/squadronctl/squadron/validator"
 )
 
 // contentFacts is what a unit's options say about how to read its status.
@@ -27,7 +29,7 @@ func readFacts(name string, options []*unit.UnitOption) contentFacts {
 			facts.group, facts.stamped = option.Value, true
 		case "X-Fleet.Global":
 			values := fleetValues(name, option.Value)
-			facts.global = fleetTruth(values[len(values)-1])
+			facts.global = validator.SchedulingTruth(values[len(values)-1])
 		case "X-Fleet.MachineMetadata", "X-Fleet.X-ConditionMachineMetadata":
 			for _, value := range fleetValues(name, option.Value) {
 				addMetadata(facts.metadata, value)
@@ -47,33 +49,11 @@ func readFacts(name string, options []*unit.UnitOption) contentFacts {
 // fleetValues gives the values of one option of X-Fleet: several where the line consists of quoted strings. fleet's
 // specifiers are expanded in each.
 func fleetValues(name, line string) []string {
-	values := []string{line}
-	if strings.HasPrefix(line, `"`) && strings.HasSuffix(line, `"`) {
-		values = splitQuoted(line)
-	}
+	values := validator.SchedulingValues(line)
 	for i, value := range values {
 		values[i] = expandSpecifiers(name, value)
 	}
 	return values
-}
-
-// splitQuoted cuts a line at the blanks outside quotes and drops the quotes.
-func splitQuoted(line string) []string {
-	var values []string
-	var value strings.Builder
-	quoted := false
-	for i := range len(line) {
-		switch c := line[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == ' ' && !quoted:
-			values = append(values, value.String())
-			value.Reset()
-		default:
-			value.WriteByte(c)
-		}
-	}
-	return append(values, value.String())
 }
 
 // expandSpecifiers replaces %n by the unit's name, %N by its name without suffix, %p by what stands before the @ and %i
@@ -99,15 +79,6 @@ func addMetadata(metadata map[string][]string, condition string) {
 	metadata[pair[0]] = append(metadata[pair[0]], pair[1])
 }
 
-// fleetTruth reads a boolean as fleet does: what is not true is false.
-func fleetTruth(value string) bool {
-	switch strings.ToLower(value) {
-	case "true", "yes", "1", "on", "t":
-		return true
-	}
-	return false
-}
-
 // systemdTruth reads a boolean as systemd does, which ignores an assignment of anything else.
 func systemdTruth(value string) (on, ok bool) {
 	switch strings.ToLower(value) {
@@ -119,25 +90,9 @@ func systemdTruth(value string) (on, ok bool) {
 	return false, false
 }
 
-// sliceID gives what stands between a unit name's @ and its suffix, empty where there is no @. The suffix begins at the
-// last dot, so that a slice ID may contain dots; a name whose last part is no unit type has no suffix.
+// sliceID gives what stands between a unit name's @ and its suffix, empty where there is no @. A slice ID may contain dots.
 func sliceID(name string) string {
-	_, after, found := strings.Cut(name, "@")
-	if !found {
-		return ""
-	}
-	dot := strings.LastIndexByte(after, '.')
-	if dot >= 0 && isUnitType(after[dot+1:]) {
-		return after[:dot]
-	}
-	return after
-}
-
-func isUnitType(suffix string) bool {
-	switch suffix {
-	case "automount", "busname", "device", "mount", "path", "scope", "service", "slice", "snapshot", "socket", "swap",
-		"target", "timer":
-		return true
-	}
-	return false
+	stem, _ := validator.SplitSuffix(name)
+	_, id, _ := strings.Cut(stem, "@")
+	return id
 }

@@ -180,7 +180,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return withClass(ctx.Err(), context.Cause(ctx))
 	case c.closing.Err() != nil:
 		return errmask.Maskf(net.ErrClosed, "fleet client is closed")
 	case errors.Is(err, context.DeadlineExceeded):

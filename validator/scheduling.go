@@ -33,7 +33,7 @@ func (c *fileCheck) checkScheduling(options []*unit.UnitOption) {
 		if option.Section != "X-Fleet" {
 			continue
 		}
-		line, values := c.optionLines[i], splitQuoted(option.Value)
+		line, values := c.optionLines[i], SchedulingValues(option.Value)
 		switch option.Name {
 		case "MachineID", "X-ConditionMachineID", "X-ConditionMachineBootID":
 			machineID.add(line, values...)
@@ -46,7 +46,7 @@ func (c *fileCheck) checkScheduling(options []*unit.UnitOption) {
 		case "Global":
 			// The last one wins.
 			global = fleetValues{}
-			if isTrue(values[len(values)-1]) {
+			if SchedulingTruth(values[len(values)-1]) {
 				global.add(line, values...)
 			}
 		case "Replaces":
@@ -95,8 +95,9 @@ func (c *fileCheck) checkPeers(peers fleetValues, name string, patterns fleetVal
 	}
 }
 
-// splitQuoted reads a value of [X-Fleet] as fleet does: "a" "b" in quotes are several values, anything else is one.
-func splitQuoted(value string) []string {
+// SchedulingValues reads the value of an option in [X-Fleet] as fleet does: "a" "b" in quotes are several values, anything
+// else is one.
+func SchedulingValues(value string) []string {
 	if !strings.HasPrefix(value, `"`) || !strings.HasSuffix(value, `"`) {
 		return []string{value}
 	}
@@ -117,8 +118,8 @@ func splitQuoted(value string) []string {
 	return append(values, current.String())
 }
 
-// isTrue reads a truth value as fleet does.
-func isTrue(value string) bool {
+// SchedulingTruth reads a truth value of [X-Fleet] as fleet does: what is not true is false.
+func SchedulingTruth(value string) bool {
 	switch strings.ToLower(value) {
 	case "true", "yes", "1", "on", "t":
 		return true
