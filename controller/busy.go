@@ -16,7 +16,8 @@ type busyGroups struct {
 type reservation struct {
 	groups *busyGroups
 	group  string
-	taskID string // empty until the task has been created
+	bases  map[string]bool // unit bases of the update; none until they are known
+	taskID string          // empty until the task has been created
 }
 
 func newBusyGroups() *busyGroups { return &busyGroups{held: map[string]*reservation{}} }
@@ -51,6 +52,42 @@ func (b *busyGroups) reserve(group string) (*reservation, error) {
 	r := &reservation{groups: b, group: group}
 	b.held[group] = r
 	return r, nil
+}
+
+// claim tells which unit bases the update is about. Another group's update may have some of them: one group's name can be
+// the beginning of another's.
+func (r *reservation) claim(bases map[string]bool) error {
+	r.groups.mutex.Lock()
+	defer r.groups.mutex.Unlock()
+	for base := range bases {
+		if holder := r.groups.holderOf(base); holder != nil && holder != r {
+			return r.groups.refusal(holder.group)
+		}
+	}
+	r.bases = bases
+	return nil
+}
+
+// checkUnits refuses a change to units that some group's update works on.
+func (b *busyGroups) checkUnits(names []string) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, name := range names {
+		if holder := b.holderOf(baseOf(name)); holder != nil {
+			return errmask.Maskf(b.refusal(holder.group), "%s", name)
+		}
+	}
+	return nil
+}
+
+// holderOf gives the reservation that a unit base belongs to, with the lock held.
+func (b *busyGroups) holderOf(base string) *reservation {
+	for _, holder := range b.held {
+		if holder.bases[base] {
+			return holder
+		}
+	}
+	return nil
 }
 
 // setTask tells which task the group is busy with.

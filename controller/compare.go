@@ -37,6 +37,15 @@ func newGroupContent(req Request) (groupContent, error) {
 	return content, nil
 }
 
+// bases are the unit bases of the content.
+func (g groupContent) bases() map[string]bool {
+	bases := make(map[string]bool, len(g.hashes))
+	for base := range g.hashes {
+		bases[base] = true
+	}
+	return bases
+}
+
 // comparedSlice is one slice on the cluster beside what it is wanted to be.
 type comparedSlice struct {
 	id    string

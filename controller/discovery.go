@@ -30,7 +30,10 @@ func (c *controller) discover(ctx context.Context, selector fleet.Selector, matc
 		names := namesOf(found)
 		if v.whole || (attempt > 0 && slices.Equal(names, before)) {
 			fillInStates(found, union)
-			return found, nil
+			if v.whole {
+				return found, nil
+			}
+			return c.fillInUnits(ctx, found, match)
 		}
 		before = names
 		for _, detail := range found {
@@ -38,6 +41,36 @@ func (c *controller) discover(ctx context.Context, selector fleet.Selector, matc
 		}
 	}
 	return c.confirm(ctx, union)
+}
+
+// fillInUnits asks by name for units that both listings may have skipped: of a sliced base, those of the slices that other
+// bases have.
+func (c *controller) fillInUnits(ctx context.Context, found []fleet.UnitDetail, match func(fleet.UnitDetail) bool) ([]fleet.UnitDetail, error) {
+	there := stringSet(namesOf(found))
+	bases := map[string]bool{}
+	for _, detail := range found {
+		if base := baseOf(detail.Name); isTemplate(base) {
+			bases[base] = true
+		}
+	}
+	var missing []string
+	for _, id := range sliceIDsOf(found) {
+		for base := range bases {
+			if name := extendName(base, id); !there[name] {
+				missing = append(missing, name)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return found, nil
+	}
+	listing, err := c.backend.ReadUnits(ctx, fleet.Selector{Names: missing, Exact: true})
+	if err != nil {
+		return nil, errmask.Maskf(err, "read the units by name")
+	}
+	found = append(found, matching(listing.Units, match)...)
+	slices.SortFunc(found, func(a, b fleet.UnitDetail) int { return strings.Compare(a.Name, b.Name) })
+	return found, nil
 }
 
 // fillInStates takes the states that the last listing lacks from those before: a list of states has pages that shift, too.

@@ -44,6 +44,9 @@ func (c *controller) operate(ctx context.Context, verb string, req Request, carr
 		if err != nil {
 			return err
 		}
+		if err := c.busy.checkUnits(namesOf(found)); err != nil {
+			return err
+		}
 		c.config.Logger.Info(ctx, "%s group %s: %s", verb, req.Group, listNames(namesOf(found)))
 		return carryOut(ctx, req, found)
 	})

@@ -64,6 +64,9 @@ func (c *controller) createUpdate(ctx context.Context, req Request, opts UpdateO
 	if err != nil {
 		return nil, err
 	}
+	if err := held.claim(content.bases()); err != nil {
+		return nil, errmask.Maskf(bothErrors{err, errUpdateNotAllowed}, "update group %s", req.Group)
+	}
 	look, leave, err := c.enter(ctx)
 	if err != nil {
 		return nil, errmask.Maskf(err, "update group %s", req.Group)

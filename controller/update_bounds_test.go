@@ -78,7 +78,8 @@ func (c *boundsCheck) take(change fleettest.Change) {
 		}
 		unit.desired = change.Desired
 	}
-	if ranBefore && !slice.runs() && !slice.taken() {
+	happened := change.Kind == fleettest.SystemdChanged || change.Kind == fleettest.Unloaded
+	if happened && ranBefore && !slice.runs() && !slice.taken() {
 		c.lost[id] = true
 	}
 	if c.switched {

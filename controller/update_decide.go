@@ -140,9 +140,10 @@ func (t *tally) mayRemove(s situation) bool {
 	return s.minAlive == 0 || t.removing < s.minAlive
 }
 
+// discard takes away failed new slices. One that may run for all that is known stays while MinAlive needs it.
 func (t *tally) discard(s situation, d *decision) {
 	for _, slice := range s.slices {
-		if slice.isNew && slice.failed && slice.made && !slice.removing && t.mayRemove(s) {
+		if slice.isNew && slice.failed && slice.made && !slice.removing && t.mayRemove(s) && t.canDoWithout(slice, s) {
 			d.discard = append(d.discard, slice.id)
 			t.removing++
 		}
@@ -288,6 +289,17 @@ func (t *tally) addWhenStuck(s situation, d *decision) {
 	}
 	d.add = 1
 	d.waiting = true
+}
+
+// ready counts the new slices that are ready.
+func (s situation) ready() int {
+	n := 0
+	for _, slice := range s.slices {
+		if slice.ready {
+			n++
+		}
+	}
+	return n
 }
 
 // isDone says whether the group is as wanted: so many new slices, all of them ready, and nothing else that could go.

@@ -17,6 +17,7 @@ type sliceMemory struct {
 	isNew  bool            // it had the new content when it was last seen
 	units  map[string]bool // its units, as far as they were ever seen or made
 	absent int             // looks in a row that lacked it
+	down   bool            // it was known not to run in the last look that told
 	untold int             // looks in a row that did not tell whether it runs
 
 	// Of a new slice: the wait for its running, since when it has run often enough in a row, since when it is not ready,
@@ -54,6 +55,7 @@ func (m *sliceMemory) see(slice *comparedSlice) {
 func (m *sliceMemory) noteActivity(seen activity, waitCount int) (isRunning, isDown, isUntold bool) {
 	if seen != activityUnknown {
 		m.untold = 0
+		m.down = seen == activityDown
 		return seen == activityRunning, seen == activityDown, false
 	}
 	m.untold++
@@ -100,6 +102,9 @@ func (r *updateRun) forgetGone(compared comparison) {
 		case m.removal != nil:
 			if m.removal.gone(slice) {
 				delete(r.memory, id)
+				if !m.made {
+					r.gone++
+				}
 			}
 		case slice == nil:
 			m.absent++
@@ -108,7 +113,9 @@ func (r *updateRun) forgetGone(compared comparison) {
 			}
 			delete(r.memory, id)
 			if m.own() && m.failure == nil {
-				r.end(fmt.Errorf("new slice %s has vanished: somebody else has destroyed it", sliceName(id)))
+				vanished := fmt.Errorf("new slice %s has vanished: somebody else has destroyed it", sliceName(id))
+				r.vanished = append(r.vanished, vanished)
+				r.end(vanished)
 			}
 		}
 	}

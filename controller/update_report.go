@@ -35,6 +35,11 @@ func (r *updateRun) fail(ctx context.Context, cause error) error {
 			causes = append(causes, m.removal.abandoned)
 		}
 	}
+	for _, vanished := range r.vanished {
+		if !errmask.Has(cause, vanished) {
+			causes = append(causes, vanished)
+		}
+	}
 	cause = r.discardRest(ctx, errorList(causes))
 	return errmask.Mask(&updateFailure{cause: cause, standing: r.standing()})
 }
@@ -51,12 +56,13 @@ func (u *updateFailure) Error() string {
 
 func (u *updateFailure) Unwrap() []error { return []error{errUpdateFailed, u.cause} }
 
-// discardRest destroys the failed new slices that the update did not get to, under a context of its own.
+// discardRest destroys the failed new slices that the update did not get to, under a context of its own. Those that may
+// run for all that is known are left.
 func (r *updateRun) discardRest(ctx context.Context, cause error) error {
 	var names []string
 	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
 		m := r.memory[id]
-		if m.failure != nil && m.made {
+		if m.failure != nil && m.made && (m.down || m.absent > 0) {
 			names = append(names, m.names()...)
 			delete(r.memory, id)
 		}

@@ -29,10 +29,13 @@ type updateRun struct {
 	memory   map[string]*sliceMemory // by slice ID
 	groupIDs idSet                   // IDs that the group has or had
 	usedIDs  idSet                   // and those of units named alike: no new slice gets one of its own choice
+	gone     int                     // old slices taken away for good
 	owed     int                     // slices taken away whose successor has yet to be made
 	ending   error                   // why nothing new is taken up; nil while the update goes on
-	moved    time.Time               // when something was last done or under way
-	seen     time.Time               // when the last look succeeded
+	vanished []error                 // own slices that somebody else has destroyed
+	headway  headway
+	moved    time.Time // when something was last done or under way
+	seen     time.Time // when the last look succeeded
 }
 
 // carryOut runs the update to its end. The context's end makes it take up nothing new, and end what is under way; only
@@ -50,7 +53,7 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 	r.announce(ctx)
 	work, stop := endWith(task.KeepOn(ctx), r.controller.life)
 	defer stop()
-	r.moved, r.seen = time.Now(), time.Now()
+	r.moved, r.seen, r.headway.at = time.Now(), time.Now(), time.Now()
 	for first := true; ; first = false {
 		compared, err := r.look(work, first)
 		if ctx.Err() != nil {
@@ -76,19 +79,53 @@ func (r *updateRun) round(work context.Context, compared comparison) (bool, erro
 	if d.done {
 		return true, nil
 	}
-	if d.waiting {
-		r.moved = time.Now()
-	} else if r.ending != nil {
-		return true, r.fail(work, r.ending)
-	} else if idle := time.Since(r.moved); idle >= r.controller.config.WaitTimeout {
-		return true, r.fail(work, errmask.Maskf(errWaitTimeoutReached, "after %v in which nothing could be done within MinAlive %d and MaxGrowth %d: %s",
-			idle, s.minAlive, s.maxGrowth, r.numbers(s)))
+	if over := r.over(s, d); over != nil {
+		return true, r.fail(work, over)
 	}
 	r.apply(work, d, compared)
 	if work.Err() != nil {
 		return true, r.fail(work, endOf(work))
 	}
 	return false, nil
+}
+
+// headway is a clock that only real headway winds: more new slices ready at once than ever, or more old ones gone. What
+// comes and goes, or is undone by somebody else, does not.
+type headway struct {
+	at          time.Time
+	ready, gone int
+}
+
+func (h *headway) note(ready, gone int) {
+	if ready > h.ready || gone > h.gone {
+		h.at = time.Now()
+	}
+	h.ready, h.gone = max(h.ready, ready), max(h.gone, gone)
+}
+
+// over says why the update is over without being done; nil while it goes on. Nothing to do, nothing under way, and no
+// headway are each ended by time.
+func (r *updateRun) over(s situation, d decision) error {
+	limit := r.controller.config.WaitTimeout
+	r.headway.note(s.ready(), r.gone)
+	if stuck := time.Since(r.headway.at); stuck >= 2*limit+r.readyTime() { // a removal has two waits, a slice one and ReadySecs
+		err := errmask.Maskf(errWaitTimeoutReached, "no headway for %v: %s", stuck, r.numbers(s))
+		if r.ending != nil {
+			return errorList{r.ending, err}
+		}
+		r.end(err)
+		r.headway.at = time.Now()
+	}
+	switch idle := time.Since(r.moved); {
+	case d.waiting:
+		r.moved = time.Now()
+	case r.ending != nil:
+		return r.ending
+	case idle >= limit:
+		return errmask.Maskf(errWaitTimeoutReached, "after %v in which nothing could be done within MinAlive %d and MaxGrowth %d: %s",
+			idle, s.minAlive, s.maxGrowth, r.numbers(s))
+	}
+	return nil
 }
 
 // end makes the update take up nothing new. The first reason stands.
@@ -107,20 +144,19 @@ func (r *updateRun) look(ctx context.Context, urgent bool) (comparison, error) {
 	if err != nil {
 		return comparison{}, err
 	}
+	asked, err := r.controller.askByName(ctx, v, known)
+	if err != nil {
+		return comparison{}, err
+	}
 	details := slices.Clone(v.units)
-	if !v.whole {
-		var missing []string
-		for _, name := range known {
-			if v.byName[name] == nil {
-				missing = append(missing, name)
-			}
+	for i := range details {
+		if byName := asked[details[i].Name]; byName != nil {
+			details[i] = *byName
 		}
-		if len(missing) > 0 {
-			listing, err := r.controller.backend.ReadUnits(ctx, fleet.Selector{Names: missing, Exact: true})
-			if err != nil {
-				return comparison{}, err
-			}
-			details = append(details, listing.Units...)
+	}
+	for name, detail := range asked {
+		if v.byName[name] == nil {
+			details = append(details, *detail)
 		}
 	}
 	r.seen = time.Now()

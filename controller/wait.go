@@ -209,31 +209,54 @@ func (c *controller) lookAt(ctx context.Context, w *wait) (map[string]*fleet.Uni
 	return details, nil
 }
 
-// lookAtNames takes one shared look at units that are known (R20a): a unit that the listing lacks though it may be there
-// is asked for by name, if sure is set.
+// lookAtNames takes one shared look at units that are known (R20a): what the listing lacks though it may be there is asked
+// for by name, if sure is set.
 func (c *controller) lookAtNames(ctx context.Context, names []string, sure bool) (map[string]*fleet.UnitDetail, error) {
 	v, err := c.observer.look(ctx, fleet.Selector{Names: names}, false)
 	if err != nil {
 		return nil, err
 	}
 	details := make(map[string]*fleet.UnitDetail, len(names))
-	var missing []string
 	for _, name := range names {
 		if detail := v.byName[name]; detail != nil {
 			details[name] = detail
-		} else {
+		}
+	}
+	if !sure {
+		return details, nil
+	}
+	asked, err := c.askByName(ctx, v, names)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(details, asked)
+	return details, nil
+}
+
+// askByName reads by name what a view may have skipped: the pages of the lists of units and of states both shift. Missing
+// are a unit that is not in it, and the state of one that fleet says a machine has loaded. It gives those that are there.
+func (c *controller) askByName(ctx context.Context, v view, names []string) (map[string]*fleet.UnitDetail, error) {
+	var missing []string
+	for _, name := range names {
+		if detail := v.byName[name]; !v.whole && (detail == nil || lacksState(detail)) {
 			missing = append(missing, name)
 		}
 	}
-	if v.whole || !sure || len(missing) == 0 {
-		return details, nil
+	if len(missing) == 0 {
+		return nil, nil
 	}
 	listing, err := c.backend.ReadUnits(ctx, fleet.Selector{Names: missing, Exact: true})
 	if err != nil {
 		return nil, err
 	}
+	asked := make(map[string]*fleet.UnitDetail, len(missing))
 	for i := range listing.Units {
-		details[listing.Units[i].Name] = &listing.Units[i]
+		asked[listing.Units[i].Name] = &listing.Units[i]
 	}
-	return details, nil
+	return asked, nil
+}
+
+// lacksState says whether a unit's machine should have reported a state, and none was seen.
+func lacksState(detail *fleet.UnitDetail) bool {
+	return len(detail.Machine) == 1 && detail.Machine[0].SystemdActive == "" && detail.Current != "inactive"
 }

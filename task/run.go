@@ -51,11 +51,46 @@ func (s *service) finish(ctx context.Context, taskID string, actionErr error) {
 		stored, err = s.write(ctx, final)
 	}
 	switch {
+	case err != nil && s.keepUnstored(final):
+		s.logger.Error(ctx, "final state of task %s could not be stored, and is kept until it can be: %v", taskID, err)
 	case err != nil:
 		s.logger.Error(ctx, "final state of task %s is lost (%s, error: %v): %v", taskID, final.FinalStatus, actionErr, err)
 	case actionErr != nil && stored != final:
 		s.logger.Error(ctx, "action of task %s failed after the task was marked as %s: %v", taskID, stored.FinalStatus, actionErr)
 	}
+}
+
+// maxUnstored is how many final states are kept for a Storage that takes none.
+const maxUnstored = 1000
+
+// keepUnstored keeps a final state that the Storage did not take, if there is room.
+func (s *service) keepUnstored(final *Task) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if len(s.unstored) >= maxUnstored {
+		return false
+	}
+	if s.unstored == nil {
+		s.unstored = map[string]*Task{}
+	}
+	s.unstored[final.ID] = final
+	return true
+}
+
+// retryUnstored gives the final state that the Storage did not take, nil where there is none, and offers it once more.
+func (s *service) retryUnstored(taskID string) *Task {
+	s.mutex.Lock()
+	final := s.unstored[taskID]
+	s.mutex.Unlock()
+	if final == nil {
+		return nil
+	}
+	if s.set(final) == nil {
+		s.mutex.Lock()
+		delete(s.unstored, taskID)
+		s.mutex.Unlock()
+	}
+	return final
 }
 
 // pauseUnlessDown waits for WaitSleep; it reports false, at once, when the service is shut down.

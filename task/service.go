@@ -63,6 +63,8 @@ type service struct {
 	down    bool
 	idle    chan struct{} // closed once down and nothing runs
 
+	unstored map[string]*Task // final states that the Storage did not take, at most maxUnstored; guarded by mutex
+
 	writes sync.Mutex // makes reading and then writing a task's state one step
 }
 
@@ -79,7 +81,7 @@ func (s *service) Create(ctx context.Context, action Action) (*Task, error) {
 		cancel(nil)
 		return nil, errmask.Maskf(errShutdown, "create task")
 	}
-	if err := s.storage.Set(clone(&started)); err != nil {
+	if err := s.set(&started); err != nil {
 		s.end(started.ID)
 		return nil, errmask.Maskf(err, "create task %s: store its start", started.ID)
 	}
@@ -88,7 +90,10 @@ func (s *service) Create(ctx context.Context, action Action) (*Task, error) {
 }
 
 func (s *service) FetchState(ctx context.Context, taskID string) (*Task, error) {
-	stored, err := s.storage.Get(taskID)
+	if final := s.retryUnstored(taskID); final != nil {
+		return clone(final), nil
+	}
+	stored, err := s.get(taskID)
 	if err == nil && stored == nil {
 		err = errTaskObjectNotFound
 	}
@@ -136,10 +141,28 @@ func (s *service) write(ctx context.Context, taskObject *Task) (*Task, error) {
 	if HasFinalStatus(stored) {
 		return stored, nil
 	}
-	if err := s.storage.Set(clone(taskObject)); err != nil {
+	if err := s.set(taskObject); err != nil {
 		return nil, errmask.Maskf(err, "store its state")
 	}
 	return taskObject, nil
+}
+
+// get reads from the Storage. One that panics has failed, and ends no process: it is also called from a task's goroutine.
+func (s *service) get(taskID string) (stored *Task, err error) {
+	defer recoverAsError(&err)
+	return s.storage.Get(taskID)
+}
+
+// set gives the Storage a copy to keep.
+func (s *service) set(taskObject *Task) (err error) {
+	defer recoverAsError(&err)
+	return s.storage.Set(clone(taskObject))
+}
+
+func recoverAsError(err *error) {
+	if p := recover(); p != nil {
+		*err = errmask.Maskf(panicError(p), "the storage")
+	}
 }
 
 func checkTask(taskObject *Task) error {

@@ -296,10 +296,10 @@ func TestStorageErrorsComeBack(t *testing.T) {
 func TestFinalStateIsOfferedAgain(t *testing.T) {
 	tests := map[string]struct {
 		refusals int
-		stored   bool
+		logged   int
 	}{
-		"accepted at last": {refusals: finishTries - 1, stored: true},
-		"lost":             {refusals: finishTries},
+		"accepted at last":       {refusals: finishTries - 1},
+		"kept until it is taken": {refusals: finishTries + 1, logged: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -318,8 +318,13 @@ func TestFinalStateIsOfferedAgain(t *testing.T) {
 				created := create(t, s, succeed)
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				assert.Equal(t, test.stored, HasFinalStatus(fetch(t, s, created.ID)))
-				assert.Equal(t, !test.stored, len(logger.lines) == 1, "%q", logger.lines)
+				assert.True(t, HasFinalStatus(fetch(t, s, created.ID)), "the storage still refuses it")
+				assert.True(t, HasFinalStatus(fetch(t, s, created.ID)), "the storage has it")
+				stored, err := storage.Get(created.ID)
+				require.NoError(t, err)
+				assert.True(t, HasFinalStatus(stored))
+				assert.Empty(t, s.(*service).unstored)
+				assert.Len(t, logger.lines, test.logged)
 				assert.Empty(t, s.(*service).running)
 			})
 		})
@@ -353,4 +358,46 @@ func TestR35Predicates(t *testing.T) {
 		assert.False(t, is(errTest))
 		assert.False(t, is(errors.New(sentinel.Error())))
 	}
+}
+
+// A wait ends with the task, though its final state could not be stored.
+func TestR32WaitOutlastsTheStorage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		storage := newSharingStorage()
+		storage.setErr = func(task *Task) error {
+			if HasFinalStatus(task) {
+				return errTest
+			}
+			return nil
+		}
+		s := NewTaskService(Config{Storage: storage, WaitSleep: time.Second})
+		ended, err := s.WaitForFinalStatus(t.Context(), create(t, s, succeed).ID, nil)
+		require.NoError(t, err)
+		assert.True(t, HasSucceededStatus(ended))
+	})
+}
+
+// A storage that panics fails the call, or keeps the state from being stored, and ends neither the process nor Shutdown.
+func TestStorageThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		storage := newSharingStorage()
+		panics := false
+		storage.setErr = func(*Task) error {
+			if panics {
+				panic("storage")
+			}
+			return nil
+		}
+		s := NewTaskService(Config{Storage: storage, WaitSleep: time.Second})
+		created := create(t, s, func(context.Context) error {
+			panics = true
+			return nil
+		})
+		ended, err := s.WaitForFinalStatus(t.Context(), created.ID, nil)
+		require.NoError(t, err)
+		assert.True(t, HasSucceededStatus(ended))
+		_, err = s.Create(t.Context(), succeed)
+		require.ErrorContains(t, err, "panic: storage")
+		require.NoError(t, s.(Shutdowner).Shutdown(t.Context()))
+	})
 }

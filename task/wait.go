@@ -29,19 +29,19 @@ func (s *service) WaitForFinalStatus(ctx context.Context, taskID string, closer 
 		if closed {
 			return nil, nil
 		}
-		final = nil // has fired: should the task not be final all the same, it is looked at every WaitSleep
+		select {
+		case <-final:
+			final = nil // should the task not be final all the same, it is looked at every WaitSleep
+		default:
+		}
 	}
 }
 
-// pause returns when it is time for another look: when final is closed or, where that is nil, after WaitSleep. It reports
-// true when closer has ended it.
+// pause returns when it is time for another look: when final is closed, and after WaitSleep, since a Storage that
+// notifies may also be one that did not take the final state. It reports true when closer has ended it.
 func (s *service) pause(ctx context.Context, closer, final <-chan struct{}) (bool, error) {
-	var tick <-chan time.Time
-	if final == nil {
-		timer := time.NewTimer(s.waitSleep)
-		defer timer.Stop()
-		tick = timer.C
-	}
+	timer := time.NewTimer(s.waitSleep)
+	defer timer.Stop()
 	select {
 	case <-closer:
 		return true, nil
@@ -49,7 +49,7 @@ func (s *service) pause(ctx context.Context, closer, final <-chan struct{}) (boo
 		return false, ctx.Err()
 	case <-final:
 		return false, nil
-	case <-tick:
+	case <-timer.C:
 		return false, nil
 	}
 }
