@@ -489,3 +489,32 @@ func TestStrategiesReachTheirExtremes(t *testing.T) {
 		})
 	}
 }
+
+// An old slice is stopped before it is destroyed, so that it can end in peace.
+func TestSlicesAreStoppedBeforeTheyAreDestroyed(t *testing.T) {
+	inBubble(t, 2, nil, func(t *testing.T, b *bench) {
+		active := map[string]string{}
+		b.cluster.OnChange(func(change fleettest.Change) {
+			switch change.Kind {
+			case fleettest.SystemdChanged:
+				active[change.Unit] = change.Active
+			case fleettest.Destroyed:
+				assert.Equal(t, "inactive", active[change.Unit], change.Unit)
+			}
+		})
+		require.NoError(t, b.update(v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2}))
+		assert.NotEmpty(t, active)
+	})
+}
+
+// R25: a failed new slice that could not be destroyed at first is tried again at the end.
+func TestR25FailedSliceIsTriedAgain(t *testing.T) {
+	behave := func(s fleettest.Start) fleettest.Behavior { return fleettest.Behavior{Fail: isV2(s.Content)} }
+	inBubble(t, 2, behave, func(t *testing.T, b *bench) {
+		before := b.sliceIDs()
+		b.faults.Set(fleettest.On("DELETE", "/units/web-app@", fleettest.First(1, fleettest.Fail(400, "not now"))))
+		err := b.update(v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2})
+		require.True(t, controller.IsUpdateFailed(err), "%v", err)
+		assert.Equal(t, before, b.sliceIDs())
+	})
+}
