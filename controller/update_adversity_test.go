@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -375,10 +376,9 @@ func TestHungReadOfANarrowBackendIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := newMemoryFleet()
 		free := make(chan struct{})
-		hang := true
+		var hung atomic.Bool
 		backend.before = func(method, _ string) error {
-			if method == "list" && hang {
-				hang = false
+			if method == "list" && hung.CompareAndSwap(false, true) {
 				<-free
 			}
 			return nil

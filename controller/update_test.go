@@ -310,7 +310,7 @@ func TestC14MachineLoss(t *testing.T) {
 // C19: the process is killed at any moment, and the same request comes again from another one.
 func TestC19KilledAndAskedAgain(t *testing.T) {
 	for _, opts := range []controller.UpdateOptions{{MaxGrowth: 1, MinAlive: 2}, {MinAlive: 2}, {}} {
-		for killed := time.Duration(0); killed < 60*time.Second; killed += 1900 * time.Millisecond {
+		for killed := time.Duration(0); killed < 45*time.Second; killed += 2300 * time.Millisecond {
 			inBubble(t, 3, nil, func(t *testing.T, b *bench) {
 				_, err := b.controller.Update(t.Context(), v2(3), opts)
 				require.NoError(t, err)
