@@ -3,8 +3,6 @@ package controller_test
 import (
 	"context"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -31,10 +29,7 @@ type bench struct {
 func newBench(t testing.TB, cluster fleettest.Config, adjust ...func(*controller.Config)) *bench {
 	b := &bench{t: t, cluster: fleettest.NewCluster(cluster)}
 	b.faults = fleettest.NewFaults(b.cluster)
-	client, err := fleet.NewFleet(fleet.Config{
-		Client:   &http.Client{Transport: fleettest.Transport(b.faults)},
-		Endpoint: url.URL{Scheme: "http", Host: "fleet.test"},
-	})
+	client, err := fleet.NewFleet(fleettest.ClientConfig(b.faults))
 	require.NoError(t, err)
 	b.client = client
 	b.tasks = task.NewTaskService(task.DefaultConfig())
@@ -137,12 +132,6 @@ func withVersion(req controller.Request, version string) controller.Request {
 
 func service(version string) string {
 	return "[Unit]\nDescription=" + version + "\n\n[Service]\nExecStart=/bin/serve " + version + "\n"
-}
-
-// measured is a timing as slow as a real cluster's, save for lingering states, to keep bubbles short.
-func measured() fleettest.Timing {
-	timing := fleettest.Measured()
-	return timing
 }
 
 // in runs f at a later time of the bubble, and returns a function that waits for it.

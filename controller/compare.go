@@ -12,18 +12,18 @@ import (
 
 // groupContent is what a request says a group's slices are made of.
 type groupContent struct {
-	selection selection
-	sliced    bool
-	hashes    map[string]string // hash of the content by unit base
-	oneshots  map[string]bool   // unit bases that never stay active
+	group    string
+	sliced   bool
+	hashes   map[string]string // hash of the content by unit base
+	oneshots map[string]bool   // unit bases that never stay active
 }
 
 // newGroupContent parses and hashes each of the request's units once.
 func newGroupContent(req Request) (groupContent, error) {
 	content := groupContent{
-		selection: newSelection(Request{RequestConfig: RequestConfig{Group: req.Group}}),
-		hashes:    make(map[string]string, len(req.Units)),
-		oneshots:  map[string]bool{},
+		group:    req.Group,
+		hashes:   make(map[string]string, len(req.Units)),
+		oneshots: map[string]bool{},
 	}
 	for _, unit := range req.Units {
 		detail, err := fleet.DetailOf(unit.Name, unit.Content)
@@ -67,7 +67,7 @@ type comparison struct {
 func (g groupContent) compare(details []fleet.UnitDetail) comparison {
 	result := comparison{slices: map[string]*comparedSlice{}}
 	for _, detail := range details {
-		if !belongs(detail, g.selection.group) {
+		if !belongs(detail, g.group) {
 			continue
 		}
 		base, id := baseOf(detail.Name), sliceOf(detail.Name)

@@ -75,7 +75,8 @@ type Controller interface {
 	//
 	// The call itself looks at the cluster, under ctx, and refuses what opts forbid with IsUpdateNotAllowed before anything
 	// is touched; IsGroupBusy says that an update of the group is under way. A task that finds nothing to do fails with
-	// IsUnitsAlreadyUpToDate. One that could not be carried through fails with IsUpdateFailed, and says which slices are
+	// IsUnitsAlreadyUpToDate; one whose SliceIDs name no slice that is there, in a group that needs no more, with
+	// IsUnitSliceNotFound. One that could not be carried through fails with IsUpdateFailed, and says which slices are
 	// new and which old; the same request, with DesiredSlices set, goes on where it ended.
 	Update(ctx context.Context, req Request, opts UpdateOptions) (*task.Task, error)
 }
@@ -182,7 +183,8 @@ var (
 var errClosed = errmask.Maskf(context.Canceled, "the controller was closed")
 
 // Close ends the tasks that this controller started, and the calls under way, and waits for them: they fail with
-// context.Canceled in their errors' chains. Then it closes the backend where that is an io.Closer. A second Close does nothing.
+// context.Canceled in their errors' chains. Then it closes the backend where that is an io.Closer. A second Close does
+// nothing.
 func (c *controller) Close() error {
 	c.mutex.Lock()
 	alreadyClosed := c.closed

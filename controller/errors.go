@@ -45,8 +45,9 @@ func IsAtInGroupNameError(err error) bool { return errmask.Has(err, errAtInGroup
 // character that is no letter or digit.
 func IsBadUnitPrefix(err error) bool { return errmask.Has(err, errBadUnitPrefix) }
 
-// IsGroupBusy is true for the refusal of a change to a group that an Update of this controller is working on. The
-// error names that Update's task. Nothing has been changed by the refused call.
+// IsGroupBusy is true for the refusal of a change to a group that an Update of this controller is working on, from the
+// call, or to units of it that another group's name matches, from the task. The error names that Update's task. Nothing
+// has been changed by what was refused.
 func IsGroupBusy(err error) bool { return errmask.Has(err, errGroupBusy) }
 
 // IsGroupsArePrefix is true when one group's name is a prefix of another's.

@@ -240,8 +240,8 @@ func machineName(machine fleet.MachineStatus) string {
 	}
 }
 
-// failedUnits is the error for units that won't run.
-func failedUnits(judge *judge, names []string) error {
+// failureOf is the error for units that won't run.
+func failureOf(judge *judge, names []string) error {
 	var errs []error
 	for _, name := range names {
 		if w := judge.units[name]; w != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestLifeOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, fleettest.Config{Timing: measured()})
+		b := newBench(t, fleettest.Config{Timing: fleettest.Measured()})
 		defer b.close()
 		b.do(b.controller.Submit, request("web", 3))
 		require.Len(t, b.names("web"), 6)

@@ -72,8 +72,8 @@ func named(err error, what string) error {
 	return errmask.Maskf(err, "%s", what)
 }
 
-// guarded runs the action, for WaitTimeout at most, unless the context has ended, and turns a panic into an error: a worker's panic would end the
-// process, not the task. The stack goes to the log.
+// guarded runs the action, for WaitTimeout at most, unless the context has ended, and turns a panic into an error: a
+// worker's panic would end the process, not the task. The stack goes to the log.
 func (c *controller) guarded(ctx context.Context, verb string, action unitAction, name string) (err error) {
 	if ctx.Err() != nil {
 		return endOf(ctx)

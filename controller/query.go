@@ -113,7 +113,7 @@ func (c *controller) GroupNeedsUpdate(ctx context.Context, req Request) (Request
 }
 
 func (c *controller) compareWithCluster(ctx context.Context, content groupContent) (comparison, error) {
-	found, err := c.discover(ctx, fleet.Selector{Groups: []string{content.selection.group}}, near(content.selection.group))
+	found, err := c.discover(ctx, fleet.Selector{Groups: []string{content.group}}, near(content.group))
 	if err != nil {
 		return comparison{}, err
 	}

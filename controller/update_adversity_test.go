@@ -62,7 +62,7 @@ func (l *lyingBackend) lie(change func(l *lyingBackend)) {
 func onLies(t *testing.T, ids []string, f func(t *testing.T, b *bench, liar *lyingBackend)) {
 	synctest.Test(t, func(t *testing.T) {
 		liar := &lyingBackend{}
-		b := newBench(t, fleettest.Config{Timing: measured()}, func(c *controller.Config) {
+		b := newBench(t, fleettest.Config{Timing: fleettest.Measured()}, func(c *controller.Config) {
 			liar.Client = c.Fleet.(*fleet.Client)
 			c.Fleet = liar
 		})
@@ -286,7 +286,7 @@ func TestHangingReadsEndAnUpdate(t *testing.T) {
 // R17: how long a slice may take counts from when it became a new one, and not from the update's begin.
 func TestSliceMadeNewBySomebodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, fleettest.Config{Timing: measured()}, func(c *controller.Config) { c.WaitTimeout = 40 * time.Second })
+		b := newBench(t, fleettest.Config{Timing: fleettest.Measured()}, func(c *controller.Config) { c.WaitTimeout = 40 * time.Second })
 		defer b.close()
 		b.do(b.controller.Submit, request("web", 0, "aaa", "bbb", "ccc"))
 		b.do(b.controller.Start, of("web"))

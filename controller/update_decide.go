@@ -150,8 +150,8 @@ func (t *tally) discard(s situation, d *decision) {
 	}
 }
 
-// launch has new slices run that were found loaded. It does so once for each: who stops it again wants it so, and it fails
-// when its time is over.
+// launch starts new slices that were found loaded, each of them once: somebody who stops one again wants it so, and it
+// fails when its time is over.
 func (t *tally) launch(s situation, d *decision) {
 	if s.ending {
 		return
@@ -167,10 +167,7 @@ func (t *tally) launch(s situation, d *decision) {
 // removeOld takes away old slices: those that don't run at once, those that run as far as the bounds allow.
 func (t *tally) removeOld(s situation, d *decision) {
 	for _, slice := range s.removalOrder() {
-		if slice.isNew || !t.mayRemove(s) {
-			continue
-		}
-		if !t.mayTake(slice, s) {
+		if slice.isNew || !t.mayRemove(s) || !t.mayTake(slice, s) {
 			continue
 		}
 		d.remove = append(d.remove, removed{id: slice.id, successor: t.standing <= s.wanted})
@@ -229,10 +226,8 @@ func (t *tally) removeSurplus(s situation, d *decision) {
 		return
 	}
 	for _, slice := range s.removalOrder() {
-		if !slice.isNew || slice.failed || t.staying <= s.wanted || !t.mayRemove(s) {
-			continue
-		}
-		if !t.canDoWithout(slice, s) {
+		surplus := slice.isNew && !slice.failed && t.staying > s.wanted
+		if !surplus || !t.mayRemove(s) || !t.canDoWithout(slice, s) {
 			continue
 		}
 		d.remove = append(d.remove, removed{id: slice.id})

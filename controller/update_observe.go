@@ -97,8 +97,8 @@ func (r *updateRun) waitForRunning(units []string) *wait {
 	return w
 }
 
-// numbers puts a situation's numbers into words.
-func (r *updateRun) numbers(s situation) string {
+// numbers puts a situation into words.
+func (s situation) numbers() string {
 	var running, old, fresh []string
 	for _, slice := range s.slices {
 		if slice.running {

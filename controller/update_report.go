@@ -57,7 +57,7 @@ func (u *updateFailure) Error() string {
 func (u *updateFailure) Unwrap() []error { return []error{errUpdateFailed, u.cause} }
 
 // discardRest destroys the failed new slices that the update did not get to, under a context of its own. Those that may
-// run for all that is known are left.
+// run for all that is known are left. Nothing else is under way any more, so these removals are not spread out.
 func (r *updateRun) discardRest(ctx context.Context, cause error) error {
 	var names []string
 	for _, id := range slices.Sorted(maps.Keys(r.memory)) {

@@ -109,7 +109,7 @@ func (r *updateRun) over(s situation, d decision) error {
 	limit := r.controller.config.WaitTimeout
 	r.headway.note(s.ready(), r.gone)
 	if stuck := time.Since(r.headway.at); stuck >= 2*limit+r.readyTime() { // a removal has two waits, a slice one and ReadySecs
-		err := errmask.Maskf(errWaitTimeoutReached, "no headway for %v: %s", stuck, r.numbers(s))
+		err := errmask.Maskf(errWaitTimeoutReached, "no headway for %v: %s", stuck, s.numbers())
 		if r.ending != nil {
 			return errorList{r.ending, err}
 		}
@@ -123,7 +123,7 @@ func (r *updateRun) over(s situation, d decision) error {
 		return r.ending
 	case idle >= limit:
 		return errmask.Maskf(errWaitTimeoutReached, "after %v in which nothing could be done within MinAlive %d and MaxGrowth %d: %s",
-			idle, s.minAlive, s.maxGrowth, r.numbers(s))
+			idle, s.minAlive, s.maxGrowth, s.numbers())
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // inBubble runs a test on a cluster that is as slow as a real one, with slices of the group web that run.
 func inBubble(t *testing.T, slices int, behave func(fleettest.Start) fleettest.Behavior, f func(*testing.T, *bench)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, fleettest.Config{Timing: measured(), Behave: behave})
+		b := newBench(t, fleettest.Config{Timing: fleettest.Measured(), Behave: behave})
 		defer b.close()
 		if slices > 0 {
 			b.do(b.controller.Submit, request("web", slices))
@@ -142,7 +142,7 @@ func TestR21MissingAndForeignUnits(t *testing.T) {
 
 func TestR21StampedUnitThatIsGoneFromTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, fleettest.Config{Timing: measured()}, func(c *controller.Config) { c.Stamp = true })
+		b := newBench(t, fleettest.Config{Timing: fleettest.Measured()}, func(c *controller.Config) { c.Stamp = true })
 		defer b.close()
 		b.do(b.controller.Submit, request("web", 2))
 		b.do(b.controller.Start, of("web"))
@@ -198,7 +198,7 @@ func TestUpdateRefusals(t *testing.T) {
 
 func TestR26InstanceGroupInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, fleettest.Config{Timing: measured()})
+		b := newBench(t, fleettest.Config{Timing: fleettest.Measured()})
 		defer b.close()
 		req := controller.NewRequest(controller.RequestConfig{Group: "db"})
 		req.Units = []controller.Unit{{Name: "db-main.service", Content: service("v1")}, {Name: "db-log.service", Content: service("log")}}
@@ -282,7 +282,7 @@ func (b *bench) replay(check *boundsCheck) {
 func TestC14MachineLoss(t *testing.T) {
 	for _, machines := range []int{4, 1} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, fleettest.Config{Timing: measured(), Machines: fleettest.DefaultMachines(machines)})
+			b := newBench(t, fleettest.Config{Timing: fleettest.Measured(), Machines: fleettest.DefaultMachines(machines)})
 			defer b.close()
 			b.do(b.controller.Submit, request("web", 4))
 			b.do(b.controller.Start, of("web"))

@@ -66,15 +66,12 @@ func (c *controller) aim(ctx context.Context, w *wait, req Request) error {
 	if err != nil {
 		return err
 	}
-	named := len(extended.Units) > 0
-	for _, unit := range extended.Units {
-		w.names = append(w.names, unit.Name)
-		named = named && !isTemplate(unit.Name)
-	}
-	if named {
+	if len(extended.Units) > 0 && !slices.ContainsFunc(extended.Units, func(unit Unit) bool { return isTemplate(unit.Name) }) {
+		for _, unit := range extended.Units {
+			w.names = append(w.names, unit.Name)
+		}
 		return nil
 	}
-	w.names = nil
 	found, err := c.find(ctx, req, false)
 	for fleet.IsTemporary(err) && ctx.Err() == nil {
 		w.lookErr = err
@@ -181,7 +178,7 @@ func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 		}
 	}
 	if len(failed) > 0 {
-		return false, failedUnits(w.judge, failed)
+		return false, failureOf(w.judge, failed)
 	}
 	if !all {
 		w.inRow = 0
