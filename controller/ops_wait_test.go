@@ -376,3 +376,38 @@ func TestLostMachineOfGlobalUnitR13(t *testing.T) {
 		assert.GreaterOrEqual(t, time.Since(began), 40*time.Second)
 	})
 }
+
+// R15: a status that there is not is a mistake, and nothing to wait for.
+func TestUnknownStatusR15(t *testing.T) {
+	onBench(t, fleettest.Config{}, nil, func(t *testing.T, b *bench) {
+		b.do(b.controller.Submit, request("web", 1))
+		began := time.Now()
+		err := b.controller.WaitForStatus(t.Context(), of("web"), nil, controller.StatusStopped, "runing")
+		require.True(t, controller.IsInvalidArgument(err), "%v", err)
+		assert.ErrorContains(t, err, "runing")
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+// hangingStart is a client whose Start hangs for as long as it is let.
+type hangingStart struct{ *fleet.Client }
+
+func (hangingStart) Start(ctx context.Context, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A write that hangs has a deadline: the operation fails with it, and names the unit.
+func TestHangingWriteHasADeadline(t *testing.T) {
+	adjust := func(c *controller.Config) {
+		c.Fleet, c.WaitTimeout = hangingStart{c.Fleet.(*fleet.Client)}, 20*time.Second
+	}
+	onBench(t, fleettest.Config{}, adjust, func(t *testing.T, b *bench) {
+		b.do(b.controller.Submit, request("web", 1))
+		began := time.Now()
+		err := b.try(b.controller.Start, of("web"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "start web-app@")
+		assert.LessOrEqual(t, time.Since(began), 25*time.Second)
+	})
+}

@@ -268,6 +268,7 @@ func TestExactReadsByName(t *testing.T) {
 		unitOf(t, "b.service", webContent, "launched", "launched", m2),
 		unitOf(t, "c.service", webContent, "launched", "launched", m2),
 	}}
+	fleetd.onPage = func(list string, _ int) { assert.NotEqual(t, "units", list, "a listing proves nothing") }
 	client := clientOn(t, inProcess(fleetd), Config{})
 	listing, err := client.ReadUnits(t.Context(), Selector{Names: []string{"c.service", "nosuch.service", "a.service", "c.service"}, Exact: true})
 	require.NoError(t, err)
