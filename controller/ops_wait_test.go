@@ -403,11 +403,13 @@ func TestHangingWriteHasADeadline(t *testing.T) {
 		c.Fleet, c.WaitTimeout = hangingStart{c.Fleet.(*fleet.Client)}, 20*time.Second
 	}
 	onBench(t, fleettest.Config{}, adjust, func(t *testing.T, b *bench) {
-		b.do(b.controller.Submit, request("web", 1))
+		req := request("web", 0, "aaa")
+		req.Units = req.Units[:1]
+		b.do(b.controller.Submit, req)
 		began := time.Now()
 		err := b.try(b.controller.Start, of("web"))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.ErrorContains(t, err, "start web-app@")
+		assert.ErrorContains(t, err, "start web-app@aaa.service")
 		assert.LessOrEqual(t, time.Since(began), 25*time.Second)
 	})
 }
