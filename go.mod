@@ -6,6 +6,7 @@ require (
 	github.com/coreos/fleet v1.0.0
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/juju/errgo v0.0.0-20140925100237-08cceb5d0b53
+	github.com/rogpeppe/go-internal v1.16.0
 	github.com/satori/go.uuid v1.2.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0

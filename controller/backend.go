@@ -17,6 +17,7 @@ import (
 type backend struct {
 	fleet.Fleet
 	fleet.UnitReader
+	fleet.ContentReader // nil where contents can't be read back
 	fleet.Launcher
 
 	logger logging.Logger
@@ -33,6 +34,11 @@ func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
 		b.UnitReader = matcherReader{f}
 		lacks = append(lacks, "reads with a context (a hanging read holds its goroutine until it answers; "+
 			"groups are told apart by name alone, contents by the hash that machines report)")
+	}
+	if reader, ok := f.(fleet.ContentReader); ok {
+		b.ContentReader = reader
+	} else {
+		lacks = append(lacks, "reading contents (nothing that was replaced can be brought back)")
 	}
 	if launcher, ok := f.(fleet.Launcher); ok {
 		b.Launcher = launcher

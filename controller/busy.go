@@ -6,18 +6,19 @@ import (
 	"github.com/squadronctl/squadron/internal/errmask"
 )
 
-// busyGroups knows which groups an Update of this controller works on (R43).
+// busyGroups knows which groups an Update or Scale of this controller works on (R43).
 type busyGroups struct {
 	mutex sync.Mutex
 	held  map[string]*reservation // by group
 }
 
-// reservation is one Update's hold on a group.
+// reservation is one Update's or Scale's hold on a group.
 type reservation struct {
-	groups *busyGroups
-	group  string
-	bases  map[string]bool // unit bases of the update; none until they are known
-	taskID string          // empty until the task has been created
+	groups  *busyGroups
+	group   string
+	bases   map[string]bool // unit bases of the update; none until they are known
+	taskID  string          // empty until the task has been created
+	control *updateControl
 }
 
 func newBusyGroups() *busyGroups { return &busyGroups{held: map[string]*reservation{}} }
@@ -36,9 +37,9 @@ func (b *busyGroups) refusal(group string) error {
 	case holder == nil:
 		return nil
 	case holder.taskID == "":
-		return errmask.Maskf(errGroupBusy, "group %s: an update is about to start", group)
+		return errmask.Maskf(errGroupBusy, "group %s: an update or scaling is about to start", group)
 	default:
-		return errmask.Maskf(errGroupBusy, "group %s: task %s updates it", group, holder.taskID)
+		return errmask.Maskf(errGroupBusy, "group %s: task %s updates or scales it", group, holder.taskID)
 	}
 }
 
@@ -49,7 +50,7 @@ func (b *busyGroups) reserve(group string) (*reservation, error) {
 	if err := b.refusal(group); err != nil {
 		return nil, err
 	}
-	r := &reservation{groups: b, group: group}
+	r := &reservation{groups: b, group: group, control: &updateControl{}}
 	b.held[group] = r
 	return r, nil
 }
@@ -85,6 +86,18 @@ func (b *busyGroups) holderOf(base string) *reservation {
 	for _, holder := range b.held {
 		if holder.bases[base] {
 			return holder
+		}
+	}
+	return nil
+}
+
+// controlOf gives the control of the update that a task carries out, nil where it carries out none.
+func (b *busyGroups) controlOf(taskID string) *updateControl {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, holder := range b.held {
+		if holder.taskID == taskID && taskID != "" {
+			return holder.control
 		}
 	}
 	return nil

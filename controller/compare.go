@@ -55,6 +55,8 @@ type comparedSlice struct {
 	// changed says that a unit has another content, or should not be there: it is not only that one is missing, or that no
 	// content is known.
 	changed bool
+	// lacking says that a unit is missing.
+	lacking bool
 }
 
 // comparison is a group on the cluster beside a request.
@@ -117,6 +119,7 @@ func (g groupContent) addMissing(slice *comparedSlice) {
 	}
 	for _, base := range slices.Sorted(maps.Keys(g.hashes)) {
 		if !there[base] {
+			slice.lacking = true
 			slice.differences = append(slice.differences, base+" is missing")
 		}
 	}

@@ -150,6 +150,7 @@ func NewController(config Config) Controller {
 		config:     config,
 		aggregator: Aggregator{Logger: config.Logger},
 		busy:       newBusyGroups(),
+		births:     newBirths(),
 	}
 	c.life, c.endLife = context.WithCancelCause(context.Background())
 	if config.Fleet != nil {
@@ -166,6 +167,7 @@ type controller struct {
 	backend    *backend
 	observer   *observer
 	busy       *busyGroups
+	births     *births
 
 	life    context.Context // ends when the controller is closed
 	endLife context.CancelCauseFunc

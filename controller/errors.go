@@ -12,6 +12,7 @@ var (
 	errAmbiguousGroup       = errors.New("ambiguous group")
 	errAtInGroupName        = errors.New("@ in group name")
 	errBadUnitPrefix        = errors.New("unit name does not begin with the group's name")
+	errContentChanged       = errors.New("somebody has changed the content meanwhile")
 	errGroupBusy            = errors.New("group is busy")
 	errGroupsArePrefix      = errors.New("one group's name is a prefix of another's")
 	errGroupsSameName       = errors.New("groups of the same name")

@@ -58,6 +58,9 @@ func (c *controller) submit(ctx context.Context, req Request) error {
 	if err != nil {
 		return c.takeBack(ctx, without(out.tried, there), err)
 	}
+	for _, name := range without(names, there) {
+		c.births.note(req.Group, sliceOf(name))
+	}
 	w := c.newWait(c.newJudge(StatusStopped))
 	w.names = names
 	if err := c.awaitBounded(ctx, w, "wait for stopped"); err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errmask"
@@ -24,6 +25,25 @@ type UpdateOptions struct {
 	// ReadySecs is for how many seconds a new slice must run, once it was seen running WaitCount times in a row, to count
 	// as running.
 	ReadySecs int
+
+	// Rollback brings the old content back when the update fails, by the same engine under the same bounds: what was
+	// taken away is made again with the content that it had, which has been read before it was taken away, and what the
+	// update made goes. The task has failed then all the same, and its error (see UpdateFailure) says that the old content
+	// is back, or what is not. A cancelled update is not rolled back. A backend that can't read contents back
+	// (fleet.ContentReader) makes it IsUpdateNotAllowed.
+	Rollback bool
+	// SliceTimeout is how long a new slice may take until it runs, ReadySecs not counted, before it counts as failed; by
+	// default it is the controller's WaitTimeout.
+	SliceTimeout time.Duration
+	// Ready is asked of each new slice that runs, in each look, until it returns nil; only then do ReadySecs begin, and an
+	// error during these begins them anew. Nil asks nothing beyond systemd. ReadyTCP and ReadyHTTP make such checks.
+	Ready ReadyCheck
+	// Force replaces slices of equal content too: a rolling restart. Slices that are there at the call count as old, and
+	// those that the update makes as new. Called again after it was broken off, it begins anew.
+	Force bool
+	// Progress is told what happens, one event after the other, by one goroutine. It may take its time: the update does
+	// not wait for it, but when it ends, at most CleanupTimeout for the last events. A panic in it is logged.
+	Progress func(UpdateEvent)
 }
 
 // maxReadySecs is a year, beyond which a cool-down can only be a mistake.
@@ -31,25 +51,58 @@ const maxReadySecs = 365 * 24 * 60 * 60
 
 // Update implements Controller.
 func (c *controller) Update(ctx context.Context, req Request, opts UpdateOptions) (*task.Task, error) {
+	req, content, err := c.checkUpdate(req, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.startRun(ctx, "update", req.Group, func() (*updateRun, error) {
+		return c.lookBeforeUpdate(ctx, req, opts, content)
+	})
+}
+
+// checkUpdate checks what can be told of an update without a look at the cluster.
+func (c *controller) checkUpdate(req Request, opts UpdateOptions) (Request, groupContent, error) {
 	if err := c.ready(); err != nil {
-		return nil, errmask.Maskf(err, "update group %s", req.Group)
+		return req, groupContent{}, errmask.Maskf(err, "update group %s", req.Group)
 	}
 	req = req.clone()
 	if err := validateUpdate(req); err != nil {
-		return nil, err
+		return req, groupContent{}, err
 	}
-	if err := opts.validate(req); err != nil {
-		return nil, errmask.Maskf(err, "update group %s", req.Group)
+	if err := c.allows(opts, isSliced(req)); err != nil {
+		return req, groupContent{}, errmask.Maskf(err, "update group %s", req.Group)
 	}
 	req, err := c.stamped(req)
 	if err != nil {
+		return req, groupContent{}, err
+	}
+	content, err := newGroupContent(req)
+	return req, content, err
+}
+
+// lookBeforeUpdate makes the run of an update, unless its options are forbidden in what the cluster shows. It touches
+// nothing.
+func (c *controller) lookBeforeUpdate(ctx context.Context, req Request, opts UpdateOptions, content groupContent) (*updateRun, error) {
+	look, leave, err := c.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	held, err := c.busy.reserve(req.Group)
+	defer leave()
+	found, err := c.discover(look, fleet.Selector{Groups: []string{req.Group}}, near(req.Group))
 	if err != nil {
-		return nil, errmask.Maskf(bothErrors{err, errUpdateNotAllowed}, "update")
+		return nil, err
 	}
-	created, err := c.createUpdate(ctx, req, opts, held)
+	run := c.newUpdateRun(req, opts, content, found)
+	return run, run.allowed()
+}
+
+// startRun makes a group busy, has a run made, and creates the task that carries it out and then releases the group.
+func (c *controller) startRun(ctx context.Context, verb, group string, look func() (*updateRun, error)) (*task.Task, error) {
+	held, err := c.busy.reserve(group)
+	if err != nil {
+		return nil, errmask.Maskf(bothErrors{err, errUpdateNotAllowed}, "%s", verb)
+	}
+	created, err := c.startHeld(ctx, verb+" group "+group, held, look)
 	if err != nil {
 		held.release()
 		return nil, err
@@ -58,36 +111,35 @@ func (c *controller) Update(ctx context.Context, req Request, opts UpdateOptions
 	return created, nil
 }
 
-// createUpdate looks at the group, refuses what the options forbid, and creates the task, which releases the group.
-func (c *controller) createUpdate(ctx context.Context, req Request, opts UpdateOptions, held *reservation) (*task.Task, error) {
-	content, err := newGroupContent(req)
+func (c *controller) startHeld(ctx context.Context, operation string, held *reservation, look func() (*updateRun, error)) (*task.Task, error) {
+	run, err := look()
 	if err != nil {
-		return nil, err
+		return nil, errmask.Maskf(err, "%s", operation)
 	}
-	if err := held.claim(content.bases()); err != nil {
-		return nil, errmask.Maskf(bothErrors{err, errUpdateNotAllowed}, "update group %s", req.Group)
+	if err := held.claim(run.content.bases()); err != nil {
+		return nil, errmask.Maskf(bothErrors{err, errUpdateNotAllowed}, "%s", operation)
 	}
-	look, leave, err := c.enter(ctx)
-	if err != nil {
-		return nil, errmask.Maskf(err, "update group %s", req.Group)
-	}
-	defer leave()
-	found, err := c.discover(look, fleet.Selector{Groups: []string{req.Group}}, near(req.Group))
-	if err != nil {
-		return nil, errmask.Maskf(err, "update group %s", req.Group)
-	}
-	run := c.newUpdateRun(req, opts, content, found)
-	if err := run.allowed(); err != nil {
-		return nil, errmask.Maskf(err, "update group %s", req.Group)
-	}
-	return c.createTask(ctx, "update group "+req.Group, func(ctx context.Context) error {
+	run.control = held.control
+	return c.createTask(ctx, operation, func(ctx context.Context) error {
 		defer held.release()
 		return run.carryOut(ctx)
 	})
 }
 
+func isSliced(req Request) bool {
+	return slices.ContainsFunc(req.Units, func(unit Unit) bool { return isTemplate(unit.Name) })
+}
+
+// allows checks what can be told of the options without a look at the cluster.
+func (c *controller) allows(opts UpdateOptions, sliced bool) error {
+	if opts.Rollback && c.backend.ContentReader == nil {
+		return errmask.Maskf(errUpdateNotAllowed, "Rollback is set, and a backend of type %T can't read back what is to be replaced", c.config.Fleet)
+	}
+	return opts.validate(sliced)
+}
+
 // validate checks what can be told of the options without a look at the cluster.
-func (o UpdateOptions) validate(req Request) error {
+func (o UpdateOptions) validate(sliced bool) error {
 	var wrong []string
 	for _, bound := range []struct {
 		name        string
@@ -97,10 +149,12 @@ func (o UpdateOptions) validate(req Request) error {
 			wrong = append(wrong, fmt.Sprintf("%s is %d, and must be from 0 to %d", bound.name, bound.value, bound.most))
 		}
 	}
+	if o.SliceTimeout < 0 {
+		wrong = append(wrong, fmt.Sprintf("SliceTimeout is %v, and must not be negative", o.SliceTimeout))
+	}
 	if len(wrong) > 0 {
 		return errmask.Maskf(errUpdateNotAllowed, "%s", strings.Join(wrong, "; "))
 	}
-	sliced := slices.ContainsFunc(req.Units, func(unit Unit) bool { return isTemplate(unit.Name) })
 	if !sliced && o.MaxGrowth > 0 {
 		return errmask.Maskf(errUpdateNotAllowed, "MaxGrowth is %d, and a group without slices can't grow: "+
 			"it is updated in place, with MaxGrowth 0 and MinAlive 0", o.MaxGrowth)
@@ -114,7 +168,24 @@ func (r *updateRun) allowed() error {
 	if len(s.slices) == 0 && s.wanted == 0 {
 		return nil // nothing found and no number given: the task says so
 	}
-	return s.refusal(len(r.named) > 0)
+	return s.refusal(len(r.req.SliceIDs) > 0)
+}
+
+// nothingToDo says whether the run has ended before it began, and how.
+func (r *updateRun) nothingToDo() (bool, error) {
+	s := r.situationAtCall()
+	_, scales := r.target.(*scaling)
+	switch {
+	case s.wanted == 0:
+		return true, errmask.Mask(errUnitNotFound)
+	case scales:
+		return len(s.slices) == s.wanted && s.atCall().toReplace == 0, nil
+	case s.found >= s.wanted && r.namesOnlyMissing(s):
+		return true, errmask.Maskf(errUnitSliceNotFound, "slices %s", strings.Join(r.req.SliceIDs, ", "))
+	case r.upToDate(s):
+		return true, errmask.Mask(errUnitsAlreadyUpToDate)
+	}
+	return false, nil
 }
 
 // refusal is why the options can't hold in a situation, nil where they can. named says that the request names the slices
@@ -193,31 +264,52 @@ func (r *updateRun) upToDate(s situation) bool {
 
 // newUpdateRun prepares an update from what was found at the call. It touches nothing.
 func (c *controller) newUpdateRun(req Request, opts UpdateOptions, content groupContent, found []fleet.UnitDetail) *updateRun {
+	r := c.newRun("update", req, opts, content, found)
+	wanted := req.DesiredSlices
+	if wanted == 0 {
+		wanted = max(r.found, len(req.SliceIDs))
+	}
+	goal := &replacement{contents: contentsOf(req), named: stringSet(req.SliceIDs), slices: wanted, force: opts.Force, atCall: map[string]bool{}}
+	for id := range r.atCall.slices {
+		goal.atCall[id] = true
+	}
+	r.target = goal
+	return r
+}
+
+// newRun prepares what all runs have in common; the target is yet to be set.
+func (c *controller) newRun(verb string, req Request, opts UpdateOptions, content groupContent, found []fleet.UnitDetail) *updateRun {
 	r := &updateRun{
 		controller: c,
+		verb:       verb,
 		req:        req,
 		opts:       opts,
 		content:    content,
-		named:      stringSet(req.SliceIDs),
-		contents:   map[string]string{},
+		atCall:     content.compare(found),
+		control:    &updateControl{},
 		memory:     map[string]*sliceMemory{},
+		taken:      map[string]material{},
 		groupIDs:   idSet{},
 		usedIDs:    idSet{},
 	}
-	for _, unit := range req.Units {
-		r.contents[unit.Name] = unit.Content
+	if opts.Rollback {
+		r.archive = &archive{controller: c, texts: map[string]string{}}
 	}
-	r.atCall = content.compare(found)
 	r.noteIDs(found)
 	for id, slice := range r.atCall.slices {
-		r.memory[id] = newSliceMemory(namesOf(slice.units)...)
+		r.memory[id] = r.newSliceMemory(id, namesOf(slice.units))
 	}
 	r.found = len(r.atCall.slices)
-	r.wanted = req.DesiredSlices
-	if r.wanted == 0 {
-		r.wanted = max(r.found, len(req.SliceIDs))
-	}
 	return r
+}
+
+// contentsOf gives the request's contents by unit base.
+func contentsOf(req Request) map[string]string {
+	contents := make(map[string]string, len(req.Units))
+	for _, unit := range req.Units {
+		contents[unit.Name] = unit.Content
+	}
+	return contents
 }
 
 // situationAtCall is the situation before the update has done or waited for anything.
@@ -228,12 +320,15 @@ func (r *updateRun) situationAtCall() situation {
 		seen := r.controller.activityOf(slice, r.content.oneshots)
 		s.slices = append(s.slices, sliceView{
 			id:          id,
-			isNew:       slice.isNew(),
+			isNew:       r.target.isNew(slice, false),
 			replaceable: r.replaceable(id),
-			launched:    slice.launched(),
+			launched:    slice.launched() || r.target.leavesAlone(),
+			ready:       r.target.leavesAlone(),
 			running:     seen == activityRunning,
 			down:        seen == activityDown,
+			age:         r.age(id),
 		})
 	}
+	s.wanted = r.target.wanted(len(s.slices))
 	return s
 }

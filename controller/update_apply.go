@@ -19,6 +19,9 @@ func (r *updateRun) apply(ctx context.Context, d decision, compared comparison) 
 		r.takeUp(id, true)
 	}
 	for _, taken := range d.remove {
+		if !r.keep(ctx, taken.id, compared.slices[taken.id]) {
+			continue // it stays until its content is known
+		}
 		r.takeUp(taken.id, false)
 		if taken.successor {
 			r.owed++
@@ -57,21 +60,41 @@ func (r *updateRun) create(ctx context.Context, n int) {
 		return
 	}
 	owner := map[string]string{}
-	var names []string
+	var launched, loaded []string
 	for _, id := range ids {
-		m := newSliceMemory(r.unitNames(id)...)
-		m.made, m.isNew, m.unreadySince = true, true, time.Now()
-		m.rising = r.waitForRunning(m.names())
-		r.memory[id], r.groupIDs[id], r.usedIDs[id] = m, true, true
+		m := r.newSlice(id)
 		for _, name := range m.names() {
-			names = append(names, name)
 			owner[name] = id
+		}
+		if m.material.loaded {
+			loaded = append(loaded, m.names()...)
+		} else {
+			launched = append(launched, m.names()...)
 		}
 	}
 	r.owed = max(0, r.owed-n)
-	r.raise(ctx, "submit", names, owner, func(ctx context.Context, name string) error {
-		return r.controller.backend.SubmitLaunched(ctx, name, r.contents[r.templateOf(name)])
+	content := func(name string) string { return r.memory[owner[name]].material.contents[baseOf(name)] }
+	r.raise(ctx, "submit", launched, owner, func(ctx context.Context, name string) error {
+		return r.controller.backend.SubmitLaunched(ctx, name, content(name))
 	})
+	r.raise(ctx, "submit", loaded, owner, func(ctx context.Context, name string) error {
+		return r.controller.backend.Submit(ctx, name, content(name))
+	})
+}
+
+// newSlice takes up a slice that is about to be made.
+func (r *updateRun) newSlice(id string) *sliceMemory {
+	m := newSliceMemory()
+	m.material = r.target.next()
+	for base := range m.material.contents {
+		m.units[r.unitName(base, id)] = true
+	}
+	m.made, m.isNew, m.fresh, m.unreadySince = true, true, !r.restores(), time.Now()
+	m.rising = r.waitForRunning(m.names())
+	r.memory[id], r.groupIDs[id], r.usedIDs[id] = m, true, true
+	r.controller.births.note(r.req.Group, id)
+	r.events.slice(id, PhaseSubmitting, false, nil)
+	return m
 }
 
 // raise writes what new slices need to run. A slice of which a unit was not written has failed.
@@ -81,9 +104,12 @@ func (r *updateRun) raise(ctx context.Context, verb string, names []string, owne
 	}
 	r.log(ctx, "%s and run %s", verb, listNames(names))
 	out, err := r.controller.forEach(ctx, verb, names, func(ctx context.Context, name string) error {
+		r.events.unit(owner[name], name, PhaseSubmitting, nil)
 		if err := action(ctx, name); err != nil {
+			r.events.unit(owner[name], name, PhaseFailed, err)
 			return &unitError{name: name, err: err}
 		}
+		r.events.unit(owner[name], name, PhaseStarting, nil)
 		return nil
 	})
 	var failed *unitError
@@ -95,25 +121,21 @@ func (r *updateRun) raise(ctx context.Context, verb string, names []string, owne
 	}
 }
 
+// unitName is the name of a unit base's unit in a slice.
+func (r *updateRun) unitName(base, id string) string {
+	if r.content.sliced {
+		return extendName(base, id)
+	}
+	return base
+}
+
 // unitNames are the units that the request has for a slice.
 func (r *updateRun) unitNames(id string) []string {
 	names := make([]string, 0, len(r.req.Units))
 	for _, unit := range r.req.Units {
-		if r.content.sliced {
-			names = append(names, extendName(unit.Name, id))
-		} else {
-			names = append(names, unit.Name)
-		}
+		names = append(names, r.unitName(unit.Name, id))
 	}
 	return names
-}
-
-// templateOf is the name that a unit's content goes by in the request.
-func (r *updateRun) templateOf(name string) string {
-	if r.content.sliced {
-		return baseOf(name)
-	}
-	return name
 }
 
 // newIDs gives IDs for n new slices: those that the request names and the group never had, then new ones. The slice of an
@@ -142,6 +164,8 @@ func (r *updateRun) newIDs(n int) ([]string, error) {
 // takeUp begins to take a slice away. A failed new one is not stopped first: there is nothing to be kept of it.
 func (r *updateRun) takeUp(id string, destroyAtOnce bool) {
 	m := r.memory[id]
+	m.health.stop()
+	r.events.slice(id, PhaseStopping, false, m.failure)
 	m.removal = &removal{units: m.names(), destroying: destroyAtOnce, answered: map[string]bool{}, since: time.Now()}
 	if destroyAtOnce {
 		m.removal.steps = r.waitForGone(m.removal.units)
@@ -176,6 +200,7 @@ func (r *updateRun) moveRemovals(ctx context.Context, compared comparison) {
 		r.checkRemoval(id, out)
 	}
 	r.lower(ctx, "stop", toStop, owner, func(ctx context.Context, name string) error {
+		r.events.unit(owner[name], name, PhaseStopping, nil)
 		if err := r.controller.backend.Stop(ctx, name); !fleet.IsUnitNotFound(err) {
 			return err
 		}
@@ -188,6 +213,7 @@ func (r *updateRun) moveRemovals(ctx context.Context, compared comparison) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			r.memory[owner[name]].removal.answered[name] = true
+			r.events.unit(owner[name], name, PhaseDestroyed, nil)
 		}
 		return err
 	})
@@ -246,6 +272,7 @@ func (r *updateRun) lower(ctx context.Context, verb string, names []string, owne
 	if asUnitError(err, &failed) && ctx.Err() == nil {
 		out := r.memory[owner[failed.name]].removal
 		out.abandoned = errmask.Maskf(err, "slice %s", sliceName(owner[failed.name]))
+		r.events.unit(owner[failed.name], failed.name, PhaseFailed, err)
 		r.end(out.abandoned)
 	}
 }
@@ -270,5 +297,5 @@ func asUnitError(err error, target **unitError) bool {
 }
 
 func (r *updateRun) log(ctx context.Context, format string, args ...any) {
-	r.controller.config.Logger.Info(ctx, "update group %s: %s", r.req.Group, fmt.Sprintf(format, args...))
+	r.controller.config.Logger.Info(ctx, "%s group %s: %s", r.verb, r.req.Group, fmt.Sprintf(format, args...))
 }

@@ -22,6 +22,7 @@ type boundsCheck struct {
 	minimum  int  // fewest slices that ran at any moment
 	greatest int  // most slices that existed
 	switched bool // the update has been asked for
+	deficit  int  // how many slices fewer than MinAlive ran at the call, which the states on the cluster may not show yet
 }
 
 type checkedSlice struct {
@@ -42,8 +43,14 @@ func newBoundsCheck(group string, opts controller.UpdateOptions, wanted int) *bo
 func (c *boundsCheck) begin() {
 	c.switched = true
 	c.lost = map[string]bool{}
+	for _, slice := range c.slices {
+		for _, unit := range slice.units {
+			unit.taken = false // by another update, which is no more
+		}
+	}
 	c.found = c.existing()
 	c.minimum, c.greatest = c.running(), c.found
+	c.deficit = max(0, c.opts.MinAlive-c.running())
 	if c.wanted == 0 {
 		c.wanted = c.found
 	}
@@ -90,7 +97,7 @@ func (c *boundsCheck) take(change fleettest.Change) {
 func (c *boundsCheck) check(change fleettest.Change) {
 	running, existing, removing := c.running(), c.existing(), c.removing()
 	c.minimum, c.greatest = min(c.minimum, running), max(c.greatest, existing)
-	if floor := c.opts.MinAlive - len(c.lost); running < floor {
+	if floor := c.opts.MinAlive - len(c.lost) - c.deficit; running < floor {
 		c.find(change, "%d slices run, and %d have to (%d lost)", running, c.opts.MinAlive, len(c.lost))
 	}
 	if limit := max(c.found, c.wanted) + c.opts.MaxGrowth; existing > limit {

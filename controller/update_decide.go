@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -30,6 +31,9 @@ type sliceView struct {
 	absent bool
 	// abandoned: this update has given up on taking it away; it is no longer waited for.
 	abandoned bool
+	// age is when this controller has made it, in its own count; 0 where it has not. Of slices that are alike in all else
+	// the youngest goes first, and then by ID.
+	age int
 }
 
 // situation is all that an update decides on. It is made anew from each look.
@@ -41,8 +45,8 @@ type situation struct {
 	maxGrowth int
 	minAlive  int
 
-	// ending: nothing new is taken up, what is under way is brought to its end (R6, R25).
-	ending bool
+	// ending: nothing new is taken up, what is under way is brought to its end (R6, R25). paused: so for the time being.
+	ending, paused bool
 	// owed is how many slices this update has taken away whose successor has yet to be made.
 	owed int
 }
@@ -121,8 +125,9 @@ func (s situation) tally() *tally {
 }
 
 // counts says whether the slice is one of those that MinAlive is about: an old one that runs, a new one that is ready.
+// A slice that was brought back and did not run before is ready without running.
 func (v sliceView) counts() bool {
-	return !v.removing && (v.ready || !v.isNew && v.running)
+	return !v.removing && v.running && (v.ready || !v.isNew)
 }
 
 // becomesReady says whether the slice is a new one that the update waits for. One that is to end waits for its own only.
@@ -240,7 +245,8 @@ func (t *tally) removeSurplus(s situation, d *decision) {
 	}
 }
 
-// removalOrder gives the slices that may be taken away: those that don't run before those that do, then by ID.
+// removalOrder gives the slices that may be taken away: those that don't run before those that do, young ones before old
+// ones, then by ID.
 func (s situation) removalOrder() []sliceView {
 	var order []sliceView
 	for _, slice := range s.slices {
@@ -255,7 +261,7 @@ func (s situation) removalOrder() []sliceView {
 			}
 			return 1
 		}
-		return strings.Compare(a.id, b.id)
+		return cmp.Or(cmp.Compare(b.age, a.age), strings.Compare(a.id, b.id))
 	})
 	return order
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,11 +15,13 @@ type sliceMemory struct {
 	made     bool // created by this update
 	launched bool // found loaded, and launched by this update
 
-	isNew  bool            // it had the new content when it was last seen
-	units  map[string]bool // its units, as far as they were ever seen or made
-	absent int             // looks in a row that lacked it
-	down   bool            // it was known not to run in the last look that told
-	untold int             // looks in a row that did not tell whether it runs
+	isNew    bool            // it was as wanted when it was last seen
+	fresh    bool            // it had the request's content then
+	units    map[string]bool // its units, as far as they were ever seen or made
+	expected map[string]bool // the units that it should have
+	absent   int             // looks in a row that lacked it
+	down     bool            // it was known not to run in the last look that told
+	untold   int             // looks in a row that did not tell whether it runs
 
 	// Of a new slice: the wait for its running, since when it has run often enough in a row, since when it is not ready,
 	// and why it won't be.
@@ -26,12 +29,24 @@ type sliceMemory struct {
 	runningSince time.Time
 	unreadySince time.Time
 	failure      error
+	health       health // what the caller's check says of it
+
+	material material // what this update has made it of
 
 	removal *removal // nil unless it is being taken away
 }
 
 func newSliceMemory(units ...string) *sliceMemory {
 	return &sliceMemory{units: stringSet(units)}
+}
+
+// newSliceMemory begins to remember a slice that was found.
+func (r *updateRun) newSliceMemory(id string, units []string) *sliceMemory {
+	m := newSliceMemory(units...)
+	if !r.restores() {
+		m.expected = stringSet(r.unitNames(id))
+	}
+	return m
 }
 
 // own says whether this update has had the slice run.
@@ -41,14 +56,13 @@ func (m *sliceMemory) own() bool { return m.made || m.launched }
 func (m *sliceMemory) names() []string { return slices.Sorted(maps.Keys(m.units)) }
 
 // see takes in that a look showed the slice.
-func (m *sliceMemory) see(slice *comparedSlice) {
+func (m *sliceMemory) see(slice *comparedSlice, target target) {
 	m.absent = 0
 	for _, detail := range slice.units {
 		m.units[detail.Name] = true
 	}
-	// One that this update has made is new, unless somebody has put another content into it: the backend may not tell
-	// contents, and a unit of it may be missing.
-	m.isNew = slice.isNew() || m.made && !slice.changed
+	m.isNew = target.isNew(slice, m.made)
+	m.fresh = slice.isNew()
 }
 
 // noteActivity says whether the slice runs, whether it does not, and whether that has not been known for WaitCount looks.
@@ -92,6 +106,9 @@ func detailsByName(slice *comparedSlice) map[string]*fleet.UnitDetail {
 	return details
 }
 
+// errVanished is why a slice is gone that the update did not take away.
+var errVanished = errors.New("somebody else has destroyed it")
+
 // forgetGone drops the memory of slices that are there no longer. Those that were taken away have been gone for WaitCount
 // looks; any other has been destroyed by somebody else, once as many looks lack it. One of this update's own that vanishes
 // so is a failure: another one in its place might go the same way.
@@ -102,6 +119,7 @@ func (r *updateRun) forgetGone(compared comparison) {
 		case m.removal != nil:
 			if m.removal.gone(slice) {
 				delete(r.memory, id)
+				r.events.slice(id, PhaseDestroyed, false, nil)
 				if !m.made {
 					r.gone++
 				}
@@ -112,8 +130,9 @@ func (r *updateRun) forgetGone(compared comparison) {
 				continue
 			}
 			delete(r.memory, id)
+			r.events.slice(id, PhaseDestroyed, false, errVanished)
 			if m.own() && m.failure == nil {
-				vanished := fmt.Errorf("new slice %s has vanished: somebody else has destroyed it", sliceName(id))
+				vanished := fmt.Errorf("new slice %s has vanished: %w", sliceName(id), errVanished)
 				r.vanished = append(r.vanished, vanished)
 				r.end(vanished)
 			}

@@ -25,36 +25,85 @@ func (r *updateRun) announce(ctx context.Context) {
 // fail ends an update that could not be carried through: new slices that have failed and are still there are destroyed,
 // and the error says which slices are new, which are old, and what went wrong (R25).
 func (r *updateRun) fail(ctx context.Context, cause error) error {
-	causes := []error{cause}
+	cause = r.discardRest(ctx, r.withFailures(cause))
+	return r.standing(cause)
+}
+
+// withFailures adds to the reason for an update's end what else has gone wrong.
+func (r *updateRun) withFailures(cause error) error {
+	causes := errorList{cause}
+	add := func(err error) {
+		if err != nil && !errmask.Has(causes, err) {
+			causes = append(causes, err)
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
 		m := r.memory[id]
-		if m.failure != nil && !errmask.Has(cause, m.failure) {
-			causes = append(causes, m.failure)
-		}
-		if m.removal != nil && m.removal.abandoned != nil && !errmask.Has(cause, m.removal.abandoned) {
-			causes = append(causes, m.removal.abandoned)
+		add(m.failure)
+		if m.removal != nil {
+			add(m.removal.abandoned)
 		}
 	}
 	for _, vanished := range r.vanished {
-		if !errmask.Has(cause, vanished) {
-			causes = append(causes, vanished)
-		}
+		add(vanished)
 	}
-	cause = r.discardRest(ctx, errorList(causes))
-	return errmask.Mask(&updateFailure{cause: cause, standing: r.standing()})
+	return causes
 }
 
-// updateFailure is an update that could not be carried through, why, and which slices there are now.
-type updateFailure struct {
-	cause    error
-	standing string
+// UpdateFailure is the error of an update or a change of the number of slices that began and could not be carried through.
+// It is found by errors.As in the error of the task, for which IsUpdateFailed is true.
+type UpdateFailure struct {
+	// Cause is what went wrong.
+	Cause error
+	// New, Old and Leaving are the IDs, sorted, of the slices that were there at the end: those of the request's content,
+	// those of another, and those that were being removed. The ID of an instance group's only slice is empty. After a Scale
+	// that named no units all that it made are new.
+	New, Old, Leaving []string
+	// RolledBack says that the old content was brought back, as UpdateOptions.Rollback asks: what had been taken away is
+	// there again, and runs where it did before, and what the update had made is gone.
+	RolledBack bool
+	// RollbackErr is why the old content could not be brought back, or not all of it. It is nil where that went well, and
+	// where it was not asked for.
+	RollbackErr error
+
+	units string // of the old and the new content, where both are there
 }
 
-func (u *updateFailure) Error() string {
-	return fmt.Sprintf("%v: %v (%s)", errUpdateFailed, u.cause, u.standing)
+// Error says what went wrong, which slices there are, and what became of the rollback.
+func (u *UpdateFailure) Error() string {
+	text := fmt.Sprintf("%v: %v", errUpdateFailed, u.Cause)
+	standing := "new slices: " + listSlices(u.New) + "; old slices: " + listSlices(u.Old)
+	if len(u.Leaving) > 0 {
+		standing += "; being removed: " + listSlices(u.Leaving)
+	}
+	switch {
+	case u.RolledBack && len(u.New) > 0:
+		return fmt.Sprintf("%s (rolled back to what was there before; %s)", text, standing)
+	case u.RolledBack:
+		return fmt.Sprintf("%s (rolled back: the old content is back; slices: %s)", text, listSlices(u.Old))
+	case u.RollbackErr != nil:
+		return fmt.Sprintf("%s; rolling back failed too: %v (%s; %s)", text, u.RollbackErr, standing, u.units)
+	default:
+		return fmt.Sprintf("%s (%s)", text, standing)
+	}
 }
 
-func (u *updateFailure) Unwrap() []error { return []error{errUpdateFailed, u.cause} }
+// Unwrap gives what IsUpdateFailed looks for, the cause, and what kept the rollback.
+func (u *UpdateFailure) Unwrap() []error {
+	errs := []error{errUpdateFailed, u.Cause}
+	if u.RollbackErr != nil {
+		errs = append(errs, u.RollbackErr)
+	}
+	return errs
+}
+
+func listSlices(ids []string) string {
+	names := make([]string, 0, len(ids))
+	for _, id := range ids {
+		names = append(names, sliceName(id))
+	}
+	return listNames(names)
+}
 
 // discardRest destroys the failed new slices that the update did not get to, under a context of its own. Those that may
 // run for all that is known are left. Nothing else is under way any more, so these removals are not spread out.
@@ -71,22 +120,45 @@ func (r *updateRun) discardRest(ctx context.Context, cause error) error {
 }
 
 // standing says which slices there are, by what the last look showed.
-func (r *updateRun) standing() string {
-	var fresh, old, leaving []string
+func (r *updateRun) standing(cause error) *UpdateFailure {
+	failure := &UpdateFailure{Cause: cause}
+	var newUnits, oldUnits []string
 	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
 		m := r.memory[id]
+		isNew := r.hasNewContent(id, m)
+		if isNew {
+			newUnits = append(newUnits, m.names()...)
+		} else {
+			oldUnits = append(oldUnits, m.names()...)
+		}
 		switch {
 		case m.removal != nil:
-			leaving = append(leaving, sliceName(id))
-		case m.isNew:
-			fresh = append(fresh, sliceName(id))
+			failure.Leaving = append(failure.Leaving, id)
+		case isNew:
+			failure.New = append(failure.New, id)
 		default:
-			old = append(old, sliceName(id))
+			failure.Old = append(failure.Old, id)
 		}
 	}
-	text := fmt.Sprintf("new slices: %s; old slices: %s", listNames(fresh), listNames(old))
-	if len(leaving) > 0 {
-		text += "; being removed: " + listNames(leaving)
+	failure.units = fmt.Sprintf("units of the new content: %s; of the old: %s", listNames(newUnits), listNames(oldUnits))
+	return failure
+}
+
+// hasNewContent says whether a slice is of what the update wants, whichever way the run leads.
+func (r *updateRun) hasNewContent(id string, m *sliceMemory) bool {
+	way, back := r.target.(*restoration)
+	switch {
+	case !back:
+		return m.isNew
+	case m.made:
+		return false
+	default:
+		return way.made[id] && !r.wasOld(id) || m.fresh && !r.opts.Force
 	}
-	return text
+}
+
+// wasOld says whether a slice was there at the call with another content.
+func (r *updateRun) wasOld(id string) bool {
+	slice := r.atCall.slices[id]
+	return slice != nil && !slice.isNew()
 }

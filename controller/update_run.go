@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/squadronctl/squadron/fleet"
@@ -12,21 +12,26 @@ import (
 	"github.com/squadronctl/squadron/task"
 )
 
-// updateRun carries an update out. Each round it looks at the cluster, makes a situation of what it sees, lets decide
-// say what to do, and does that. What it remembers from round to round is what no look can show: how often in a row
-// something was seen, and which slices it has created or taken up itself.
+// updateRun carries out an update, a change of the number of slices, or the way back from either. Each round it looks at
+// the cluster, makes a situation of what it sees, lets decide say what to do, and does that. What it remembers from round
+// to round is what no look can show: how often in a row something was seen, and which slices it has created or taken up
+// itself.
 type updateRun struct {
 	controller *controller
+	verb       string // update or scale
 	req        Request
 	opts       UpdateOptions
 	content    groupContent
-	contents   map[string]string // by unit base
-	named      map[string]bool   // the slices that may be replaced; none named: all
-	wanted     int
-	found      int
+	target     target
+	found      int // how many slices there were at the call
 	atCall     comparison
+	control    *updateControl
+	events     *progress
+	checks     sync.WaitGroup // calls of opts.Ready
+	archive    *archive       // nil unless what is taken away may have to come back
 
 	memory   map[string]*sliceMemory // by slice ID
+	taken    map[string]material     // what slices that were taken away had been made of
 	groupIDs idSet                   // IDs that the group has or had
 	usedIDs  idSet                   // and those of units named alike: no new slice gets one of its own choice
 	gone     int                     // old slices taken away for good
@@ -41,18 +46,32 @@ type updateRun struct {
 // carryOut runs the update to its end. The context's end makes it take up nothing new, and end what is under way; only
 // the end of the whole service, or of the controller, cuts it off.
 func (r *updateRun) carryOut(ctx context.Context) error {
-	if r.wanted == 0 {
-		return errmask.Mask(errUnitNotFound)
-	}
-	if s := r.situationAtCall(); s.found >= s.wanted && r.namesOnlyMissing(s) {
-		return errmask.Maskf(errUnitSliceNotFound, "slices %s", strings.Join(r.req.SliceIDs, ", "))
-	}
-	if r.upToDate(r.situationAtCall()) {
-		return errmask.Mask(errUnitsAlreadyUpToDate)
+	if finished, err := r.nothingToDo(); finished {
+		return err
 	}
 	r.announce(ctx)
 	work, stop := endWith(task.KeepOn(ctx), r.controller.life)
 	defer stop()
+	if err := r.archive.keep(work, r.mayGo(r.atCall)); err != nil {
+		return errmask.Maskf(err, "read the old contents (nothing has been changed)")
+	}
+	r.events = newProgress(r.controller, r.req.Group, r.opts.Progress)
+	defer r.events.close(ctx)
+	r.control.tell(r.events)
+	cause := r.converge(ctx, work)
+	switch {
+	case cause == nil:
+		return nil
+	case r.opts.Rollback && ctx.Err() == nil && work.Err() == nil:
+		return r.rollBack(ctx, work, r.withFailures(cause))
+	default:
+		return r.fail(work, cause)
+	}
+}
+
+// converge goes on until the group is as wanted, or gives the reason why that can't be.
+func (r *updateRun) converge(ctx, work context.Context) error {
+	defer r.endChecks(ctx)
 	r.moved, r.seen, r.headway.at = time.Now(), time.Now(), time.Now()
 	for first := true; ; first = false {
 		compared, err := r.look(work, first)
@@ -61,7 +80,7 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 		}
 		if err != nil {
 			if fatal := r.lookFailed(work, err); fatal != nil {
-				return r.fail(work, fatal)
+				return fatal
 			}
 			continue
 		}
@@ -74,17 +93,17 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 
 // round does what one look calls for. It says whether the update has come to its end, and how.
 func (r *updateRun) round(work context.Context, compared comparison) (bool, error) {
-	s := r.observe(compared)
+	s := r.observe(work, compared)
 	d := decide(s)
 	if d.done {
 		return true, nil
 	}
 	if over := r.over(s, d); over != nil {
-		return true, r.fail(work, over)
+		return true, over
 	}
 	r.apply(work, d, compared)
 	if work.Err() != nil {
-		return true, r.fail(work, endOf(work))
+		return true, endOf(work)
 	}
 	return false, nil
 }
@@ -108,7 +127,11 @@ func (h *headway) note(ready, gone int) {
 func (r *updateRun) over(s situation, d decision) error {
 	limit := r.controller.config.WaitTimeout
 	r.headway.note(s.ready(), r.gone)
-	if stuck := time.Since(r.headway.at); stuck >= 2*limit+r.readyTime() { // a removal has two waits, a slice one and ReadySecs
+	if s.paused {
+		r.headway.at, r.moved = time.Now(), time.Now()
+	}
+	// A removal has two waits, a slice one and ReadySecs.
+	if stuck := time.Since(r.headway.at); stuck >= 2*max(limit, r.sliceTimeout())+r.readyTime() {
 		err := errmask.Maskf(errWaitTimeoutReached, "no headway for %v: %s", stuck, s.numbers())
 		if r.ending != nil {
 			return errorList{r.ending, err}
@@ -181,14 +204,12 @@ func (r *updateRun) lookFailed(work context.Context, err error) error {
 // those being destroyed.
 func (r *updateRun) knownNames() []string {
 	names := map[string]bool{}
-	for id, m := range r.memory {
+	for _, m := range r.memory {
 		if m.removal != nil && m.removal.destroying {
 			continue
 		}
-		for _, name := range r.unitNames(id) {
-			names[name] = true
-		}
 		maps.Copy(names, m.units)
+		maps.Copy(names, m.expected)
 	}
 	return slices.Sorted(maps.Keys(names))
 }
@@ -210,16 +231,21 @@ func (r *updateRun) replaceable(id string) bool {
 	if m := r.memory[id]; m != nil && m.made {
 		return true
 	}
-	return len(r.named) == 0 || r.named[id]
+	return r.target.mayRemove(id)
 }
 
+// newSituation is a situation that has no slices yet.
 func (r *updateRun) newSituation() situation {
-	return situation{
-		wanted:    r.wanted,
+	s := situation{
 		found:     r.found,
 		maxGrowth: r.opts.MaxGrowth,
 		minAlive:  r.opts.MinAlive,
-		ending:    r.ending != nil,
+		paused:    r.control.paused(),
 		owed:      r.owed,
 	}
+	s.ending = r.ending != nil || s.paused
+	if r.ending != nil && r.opts.Rollback && !errmask.Has(r.ending, context.Canceled) {
+		s.owed = 0 // what has to come back is old content
+	}
+	return s
 }

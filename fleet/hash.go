@@ -23,6 +23,16 @@ func UnitHash(content string) (string, error) {
 	return hashOptions(options), nil
 }
 
+// CanonicalUnit gives the canonical serialisation of a unit file: what UnitHash is made over, and what ReadContent gives
+// back of a unit that was submitted. Errors are as those of UnitHash.
+func CanonicalUnit(content string) (string, error) {
+	options, err := parseContent(content)
+	if err != nil {
+		return "", err
+	}
+	return serialize(options), nil
+}
+
 // parseContent reads a unit file as fleet does.
 //
 // The parser works in a goroutine of its own and abandons it when an option comes before any section. No input makes
