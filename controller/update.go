@@ -203,6 +203,9 @@ func (s situation) refusal(named bool) error {
 	case s.minAlive > s.wanted-n.keptDown:
 		return errmask.Maskf(errUpdateNotAllowed,
 			"MinAlive is %d, and of the %d slices wanted %d do not run and are not among the SliceIDs", s.minAlive, s.wanted, n.keptDown)
+	case s.minAlive > s.wanted-n.settledDown(s.wanted):
+		return errmask.Maskf(errUpdateNotAllowed,
+			"MinAlive is %d, and of the %d slices wanted %d do not run and are left as they are", s.minAlive, s.wanted, n.settledDown(s.wanted))
 	case s.minAlive > 0 && s.minAlive == n.alive && s.maxGrowth == 0 && n.toReplace > 0 && n.idle == 0 && s.wanted <= s.found:
 		// A slice that does not run, or is missing, would be a way to go on: it is replaced, launched or made first, and then
 		// there is one more than MinAlive.
@@ -216,9 +219,17 @@ func (s situation) refusal(named bool) error {
 type callNumbers struct {
 	alive     int // slices that run
 	toReplace int // slices that may be replaced and are not as wanted
-	idle      int // slices that may be replaced and do not run, whatever their content
+	idle      int // slices that may be replaced and do not run, whatever their content, but those that are left alone
 	kept      int // slices that may not be replaced
 	keptDown  int // of these, those that don't run
+	settled   int // slices that are as wanted and are left alone unless there are too many
+	idleOfIt  int // of these, those that don't run
+}
+
+// settledDown is how many of the slices that are left alone, and don't run, there are at the end: they go first where
+// there are too many.
+func (n callNumbers) settledDown(wanted int) int {
+	return max(0, n.idleOfIt-max(0, n.settled-wanted))
 }
 
 func (s situation) atCall() callNumbers {
@@ -234,11 +245,17 @@ func (s situation) atCall() callNumbers {
 				n.keptDown++
 			}
 			continue
-		case !slice.running:
+		case !slice.running && !(slice.isNew && slice.ready):
 			n.idle++
 		}
-		if !slice.isNew {
+		switch {
+		case !slice.isNew:
 			n.toReplace++
+		case slice.ready: // which only those are, before the first look
+			n.settled++
+			if !slice.running {
+				n.idleOfIt++
+			}
 		}
 	}
 	return n

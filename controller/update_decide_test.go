@@ -25,11 +25,12 @@ const (
 	raisedFails // and failed then
 	keptRunning // running, and not to be replaced
 	keptDown    // not running, and not to be replaced
+	settledDown // as wanted and not running, which a scaling leaves alone
 	leaving     // being taken away
 	kinds
 )
 
-var newKinds = []kind{newStarting, newReady, newLoaded, newFailed, newUnready, raised, raisedFails}
+var newKinds = []kind{newStarting, newReady, newLoaded, newFailed, newUnready, raised, raisedFails, settledDown}
 
 // modelState is a group in the middle of an update, seen from outside.
 type modelState struct {
@@ -54,9 +55,9 @@ func (m model) situation(state modelState) situation {
 				replaceable: k != keptRunning && k != keptDown,
 				launched:    k != newLoaded,
 				running:     k == oldRunning || k == newReady || k == newUnready || k == keptRunning,
-				down:        k == oldDown || k == newFailed || k == newLoaded || k == raisedFails || k == keptDown,
+				down:        k == oldDown || k == newFailed || k == newLoaded || k == raisedFails || k == keptDown || k == settledDown,
 				untold:      k == oldUntold,
-				ready:       k == newReady,
+				ready:       k == newReady || k == settledDown,
 				failed:      k == newFailed || k == raisedFails,
 				made:        k == newStarting || k == newFailed,
 				own:         k == newStarting || k == newFailed || k == raised || k == raisedFails,
@@ -162,6 +163,7 @@ var mixes = []mix{
 	{[]kind{oldRunning, oldUnknown, newUnready, newLoaded}, 3},
 	{[]kind{oldRunning, oldDown, keptRunning, keptDown}, 4},
 	{[]kind{newUnready, newLoaded, newReady, keptRunning, keptDown}, 3},
+	{[]kind{newReady, settledDown, oldRunning, oldDown}, 4}, // a scaling: slices that lack a unit are old
 }
 
 // models are all starts of the mix that an update does not refuse.
@@ -216,7 +218,8 @@ func (x mix) starts(state modelState, from int) func(yield func(modelState) bool
 func (m model) refuses(start modelState) bool {
 	s := m.situation(start)
 	for i := range s.slices {
-		s.slices[i].ready, s.slices[i].own, s.slices[i].made = false, false, false
+		s.slices[i].ready = s.slices[i].ready && start.count[settledDown] > 0 // what a scaling leaves alone
+		s.slices[i].own, s.slices[i].made = false, false
 	}
 	return s.refusal(true) != nil
 }
@@ -241,11 +244,15 @@ func (w *modelWalk) visit(state modelState) string {
 	d := decide(w.model.situation(state))
 	if d.done {
 		kept := [kinds]int{keptRunning: state.count[keptRunning], keptDown: state.count[keptDown]}
-		kept[newReady] = w.model.wanted - kept[keptRunning] - kept[keptDown]
+		kept[settledDown] = state.count[settledDown]
+		kept[newReady] = w.model.wanted - kept[keptRunning] - kept[keptDown] - kept[settledDown]
 		if state.count != kept {
 			return fmt.Sprintf("calls itself done in %+v", state)
 		}
 		return ""
+	}
+	if finding := w.visitPaused(state); finding != "" {
+		return finding
 	}
 	if !d.waiting && state.count[oldUnknown] == 0 { // more looks will tell
 		return w.checkStandstill(state)
@@ -264,6 +271,30 @@ func (w *modelWalk) visit(state modelState) string {
 		}
 	}
 	return ""
+}
+
+// visitPaused goes on from the state as an update does that is paused for one look: what that look calls for is done, and
+// then it is resumed.
+func (w *modelWalk) visitPaused(state modelState) string {
+	s := w.model.situation(state)
+	s.ending, s.paused = true, true
+	d := decide(s)
+	if len(d.launch)+len(d.remove) > 0 && !state.ending {
+		for _, taken := range d.remove {
+			// Only a slice whose successor is ready goes: that ends what had been begun.
+			if kindOf(taken.id) != oldRunning || s.tally().standing <= max(s.found, s.wanted) {
+				return fmt.Sprintf("takes up %+v while paused in %+v", d, state)
+			}
+		}
+	}
+	decided := state.apply(d)
+	if decided == state {
+		return ""
+	}
+	if finding := w.model.check(decided); finding != "" {
+		return fmt.Sprintf("%s after %+v, paused in %+v", finding, d, state)
+	}
+	return w.visit(decided)
 }
 
 // checkStandstill says what is wrong with an update that can do nothing more: only one that is ending may, or one that
@@ -321,4 +352,55 @@ func TestDecideCountsOnNoAbsentSlice(t *testing.T) {
 	s := model{wanted: 3, found: 3, maxGrowth: 1, minAlive: 1}.situation(state)
 	s.slices[0].running, s.slices[0].absent = false, true
 	require.Empty(t, decide(s).remove)
+}
+
+// A plan says how few slices run and how many exist at any moment, whatever becomes ready or goes first: held against all
+// orders in which that can happen.
+func TestForeseenNumbersAreTheExtremes(t *testing.T) {
+	checked := 0
+	for _, mix := range []mix{{[]kind{oldRunning, oldDown, newReady}, 4}, {[]kind{oldRunning, newLoaded, keptRunning, keptDown}, 3}} {
+		for m, start := range mix.models() {
+			s := m.situation(start)
+			plan := &Plan{}
+			plan.foresee(s)
+			w := &extremes{model: m, seen: map[modelState]bool{}, leastRunning: len(s.slices), mostExisting: 0}
+			w.visit(start)
+			require.Equal(t, [2]int{w.leastRunning, w.mostExisting}, [2]int{plan.LeastRunning, plan.MostExisting}, "%+v from %+v: %v", m, start, plan.Steps)
+			checked++
+		}
+	}
+	t.Logf("%d updates", checked)
+}
+
+// extremes goes through all orders in which an update without failures can go.
+type extremes struct {
+	model                      model
+	seen                       map[modelState]bool
+	leastRunning, mostExisting int
+}
+
+func (w *extremes) visit(state modelState) {
+	if w.seen[state] {
+		return
+	}
+	w.seen[state] = true
+	w.note(state)
+	d := decide(w.model.situation(state))
+	if d.done {
+		return
+	}
+	decided := state.apply(d)
+	w.note(decided)
+	for _, next := range decided.events(false) {
+		w.visit(next)
+	}
+}
+
+func (w *extremes) note(state modelState) {
+	existing := 0
+	for _, n := range state.count {
+		existing += n
+	}
+	running := state.count[oldRunning] + state.count[newReady] + state.count[keptRunning]
+	w.leastRunning, w.mostExisting = min(w.leastRunning, running), max(w.mostExisting, existing)
 }
