@@ -7,7 +7,8 @@
 //
 // Package controller is what most programs use. A [github.com/squadronctl/squadron/controller.Request] names a group,
 // its unit files, and how many copies of it, its slices, there are to be. A Controller carries out what is asked for:
-// Submit, Start, Stop, Destroy, Update. GetStatus looks at what is there, and an Aggregator adds the states of fleet
+// Submit, Start, Stop, Destroy, Update, and by the small interfaces Scaler, Planner and Pauser more slices or fewer, what
+// an update would do, and holding one up. GetStatus looks at what is there, and an Aggregator adds the states of fleet
 // and systemd up to one status. Errors are told apart by the Is… functions.
 //
 // # Tasks
@@ -40,7 +41,7 @@
 //
 // # Not handled
 //
-// There is no command yet, only the library. An update that has failed does not bring the old content back by itself,
-// and its progress can be seen only by looking. The SSH tunnel uses the forwarding of OpenSSH's server, and has no
-// other way where that is refused. fleet is the only kind of cluster.
+// There is no command yet, only the library. An update ends with the process that carries it out; asked for again it goes
+// on. fleet is the only kind of cluster. The SSH tunnel has no second way to a TCP endpoint where the server refuses to
+// forward to it.
 package squadron

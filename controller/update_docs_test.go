@@ -29,7 +29,7 @@ type pictured struct {
 	name     string
 	sliceIDs []string // those that may be replaced; none: all
 	opts     controller.UpdateOptions
-	fails    bool // the new content does not run
+	failing  int // which new slice fails, the first being 1; 0: none
 }
 
 var picturedUpdates = []pictured{
@@ -38,7 +38,9 @@ var picturedUpdates = []pictured{
 	{name: "all at once", opts: controller.UpdateOptions{MaxGrowth: 0, MinAlive: 0}},
 	{name: "hot swap", opts: controller.UpdateOptions{MaxGrowth: 3, MinAlive: 3}},
 	{name: "canary", sliceIDs: []string{"a"}, opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, ReadySecs: 20}},
-	{name: "failing", opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3}, fails: true},
+	{name: "failing", opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3}, failing: 2},
+	{name: "rollback", opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, Rollback: true}, failing: 2},
+	{name: "rolling restart", opts: controller.UpdateOptions{MaxGrowth: 3, MinAlive: 3, Force: true}},
 }
 
 // TestPicturesOfUpdates holds each picture of docs/update.md against what happens in a cluster. The cluster is as fast as
@@ -66,9 +68,9 @@ func TestPicturesOfUpdates(t *testing.T) {
 	}
 }
 
-// draw runs the update and gives its picture.
+// draw runs the update and gives its picture, by what the update tells of itself.
 func (p pictured) draw(t *testing.T) string {
-	cluster := fleettest.NewCluster(fleettest.Config{Timing: fleettest.Measured()})
+	cluster := fleettest.NewCluster(fleettest.Config{Timing: fleettest.Measured(), Behave: p.behave()})
 	client, err := fleet.NewFleet(fleettest.ClientConfig(cluster))
 	require.NoError(t, err)
 	ctl := controller.NewController(controller.Config{Fleet: client, TaskService: task.NewTaskService(task.DefaultConfig())})
@@ -79,28 +81,42 @@ func (p pictured) draw(t *testing.T) string {
 	time.Sleep(time.Minute)
 	cluster.Advance()
 
-	film := newFilm(cluster.Units())
-	cluster.OnChange(film.take)
+	film := newFilm()
+	opts := p.opts
+	opts.Progress = film.take
 	req := controller.NewRequest(controller.RequestConfig{Group: "web", SliceIDs: p.sliceIDs})
 	req.Units = []controller.Unit{{Name: "web@.service", Content: "[Service]\nExecStart=/bin/sleep 2\n"}}
-	if p.fails {
-		req.Units[0].Content = "[Service]\nExecStart=/bin/false\n"
+	if opts.Force {
+		req.Units[0].Content = "[Service]\nExecStart=/bin/sleep 1\n"
 	}
-	started, err := ctl.Update(t.Context(), req, p.opts)
+	started, err := ctl.Update(t.Context(), req, opts)
 	require.NoError(t, err)
 	ended, err := ctl.WaitForTask(t.Context(), started.ID, nil)
 	require.NoError(t, err)
-	require.Equal(t, p.fails, controller.IsUpdateFailed(ended.Error), "%v", ended.Error)
-	cluster.Advance()
+	require.Equal(t, p.failing > 0, controller.IsUpdateFailed(ended.Error), "%v", ended.Error)
 	return film.picture(time.Now())
+}
+
+// behave makes the new slice fail whose turn it is to.
+func (p pictured) behave() func(fleettest.Start) fleettest.Behavior {
+	turns := map[string]int{}
+	return func(start fleettest.Start) fleettest.Behavior {
+		if !strings.Contains(start.Content, "sleep 2") {
+			return fleettest.Behavior{}
+		}
+		if _, known := turns[start.Name]; !known {
+			turns[start.Name] = len(turns) + 1
+		}
+		return fleettest.Behavior{Fail: turns[start.Name] == p.failing}
+	}
 }
 
 // film keeps what became of each slice, and when.
 type film struct {
 	begin  time.Time
-	names  map[string]string // of slices, by unit name
+	names  map[string]string // by slice ID
 	order  []string
-	scenes map[string][]scene // by slice
+	scenes map[string][]scene // by name
 }
 
 // scene is how a slice is from some time on: one of the characters of a picture.
@@ -111,53 +127,45 @@ type scene struct {
 
 const (
 	absent   = ' '
-	rising   = '.'
 	serving  = '='
-	leaving  = '-'
-	crashed  = 'x'
 	perScene = time.Second // one character of a row
 )
 
-// newFilm begins with units that run.
-func newFilm(units []fleettest.UnitState) *film {
-	f := &film{begin: time.Now(), names: map[string]string{}, scenes: map[string][]scene{}}
-	for _, unit := range units {
-		f.cast(unit.Name, strings.TrimSuffix(strings.TrimPrefix(unit.Name, "web@"), ".service"))
-		f.shoot(unit.Name, f.begin, serving)
-	}
-	return f
+// looks are the characters of the phases.
+var looks = map[controller.UpdatePhase]byte{
+	controller.PhasePlanned:     serving,
+	controller.PhaseKept:        serving,
+	controller.PhaseSubmitting:  '.',
+	controller.PhaseStarting:    '.',
+	controller.PhaseCoolingDown: ':',
+	controller.PhaseRunning:     serving,
+	controller.PhaseRolledBack:  serving,
+	controller.PhaseStopping:    '-',
+	controller.PhaseDestroyed:   absent,
+	controller.PhaseFailed:      'x',
 }
 
-func (f *film) cast(unit, name string) {
-	f.names[unit] = name
-	f.order = append(f.order, name)
+func newFilm() *film {
+	return &film{begin: time.Now(), names: map[string]string{}, scenes: map[string][]scene{}}
 }
 
-func (f *film) shoot(unit string, at time.Time, look byte) {
-	name := f.names[unit]
-	f.scenes[name] = append(f.scenes[name], scene{at, look})
-}
-
-// take turns a change in the cluster into a scene. New slices have random IDs, and are named in order of appearance.
-func (f *film) take(change fleettest.Change) {
-	if change.Unit == "" {
+// take turns an event of a slice as a whole into a scene. Slices that were found have their IDs; new ones have random
+// IDs, and are named in order of appearance.
+func (f *film) take(event controller.UpdateEvent) {
+	look, shown := looks[event.Phase]
+	if event.Unit != "" || !shown {
 		return
 	}
-	if f.names[change.Unit] == "" {
-		f.cast(change.Unit, fmt.Sprintf("new %d", len(f.order)-2))
+	name := f.names[event.Slice]
+	if name == "" {
+		name = event.Slice
+		if event.Phase == controller.PhaseSubmitting {
+			name = fmt.Sprintf("new %d", len(f.order)-2)
+		}
+		f.names[event.Slice] = name
+		f.order = append(f.order, name)
 	}
-	switch {
-	case change.Kind == fleettest.Created:
-		f.shoot(change.Unit, change.Time, rising)
-	case change.Kind == fleettest.Destroyed:
-		f.shoot(change.Unit, change.Time, absent)
-	case change.Kind == fleettest.DesiredChanged && change.Desired != "launched":
-		f.shoot(change.Unit, change.Time, leaving)
-	case change.Kind == fleettest.SystemdChanged && change.Active == "active":
-		f.shoot(change.Unit, change.Time, serving)
-	case change.Kind == fleettest.SystemdChanged && change.Active == "failed":
-		f.shoot(change.Unit, change.Time, crashed)
-	}
+	f.scenes[name] = append(f.scenes[name], scene{event.Time, look})
 }
 
 // picture has a row for each slice and a column for each second, which shows how the slice was at its end.

@@ -75,3 +75,21 @@ func ExampleUnitHash() {
 	fmt.Println(hash, err)
 	// Output: 2c0fd36958006b26a50d8326808627434f7c3e72 <nil>
 }
+
+// A tunnel is checked as far as that goes without connecting, which the first request does.
+func ExampleNewSSHTunnel() {
+	config := fleet.DefaultSSHTunnelConfig()
+	fmt.Println(config.Username, config.KnownHostsFile, config.MaxChannels, config.StrictHostKeyChecking)
+	tunnel, err := fleet.NewSSHTunnel(config)
+	fmt.Println(tunnel.IsActive(), err)
+
+	config.Tunnel = "core@bastion.example.com"
+	_, err = fleet.NewSSHTunnel(config)
+	fmt.Println(fleet.IsInvalidEndpoint(err))
+	fmt.Println(err)
+	// Output:
+	// core ~/.fleetctl/known_hosts 10 true
+	// false <nil>
+	// true
+	// new SSH tunnel to "core@bastion.example.com": host "core@bastion.example.com" is neither a host's name nor an address
+}

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,7 +87,7 @@ func (c *Client) send(ctx context.Context, r request, target *url.URL) error {
 	}
 	defer response.Body.Close()
 	if !slices.Contains(r.success, response.StatusCode) {
-		return c.failure(r, target, response)
+		return c.failure(ctx, r, target, response)
 	}
 	body, err := c.readBody(response.Body)
 	if err != nil {
@@ -131,9 +133,8 @@ func (c *Client) readBody(body io.Reader) ([]byte, error) {
 
 // failure reads an answer that reports a failure. What has not the form of fleet's comes from something else, whose 404
 // must not be taken for a unit that is not there.
-func (c *Client) failure(r request, target *url.URL, response *http.Response) error {
-	// A body that breaks off leaves the status to be reported.
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorSize))
+func (c *Client) failure(ctx context.Context, r request, target *url.URL, response *http.Response) error {
+	body, broken := io.ReadAll(io.LimitReader(response.Body, maxErrorSize))
 	answer := &APIError{Method: r.method, Path: target.Path, Unit: r.unit, StatusCode: response.StatusCode}
 	var wire wireError
 	if decode(body, &wire) == nil && wire.Error != nil {
@@ -141,17 +142,38 @@ func (c *Client) failure(r request, target *url.URL, response *http.Response) er
 		return answer
 	}
 	aboutUnit := response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusConflict
+	if broken != nil && !IsTemporary(answer) {
+		// What was on its way may be anybody's words, or that a unit is not there, with a meaning of its own.
+		return c.connectionError(ctx, errmask.Maskf(broken, "truncated answer %d", response.StatusCode))
+	}
 	if r.unit != "" && aboutUnit && len(body) == 0 {
 		return answer // a proxy may drop fleet's few words; other servers have some of their own
 	}
 	if location := response.Header.Get("Location"); location != "" {
 		answer.Message = fmt.Sprintf("redirected to %q", location)
+	} else if title := pageTitle(body); title != "" {
+		answer.Message = fmt.Sprintf("a page of HTML, %q", title)
 	}
 	if IsTemporary(answer) {
 		return answer
 	}
 	// Not answer itself: what something else means by its status is unknown.
 	return c.noFleet(errors.New(answer.Error()))
+}
+
+var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`)
+
+// maxTitle is how many characters of a page's title are passed on.
+const maxTitle = 200
+
+// pageTitle gives the title of a page of HTML, where proxies say what is wrong, such as a client certificate that is missing.
+func pageTitle(body []byte) string {
+	found := titleElement.FindSubmatch(body)
+	if found == nil {
+		return ""
+	}
+	title := []rune(strings.Join(strings.Fields(html.UnescapeString(string(found[1]))), " "))
+	return string(title[:min(len(title), maxTitle)])
 }
 
 // answerError explains why a success's body could not be read.
@@ -172,6 +194,10 @@ func (c *Client) noFleet(err error) error {
 	return withClass(errInvalidEndpoint, errmask.Maskf(err, "what answers at %s is no fleet API", c.endpoint.text))
 }
 
+// endedUnused is what net/http says of a connection that the server ended before it took the request. It has no types for
+// that, and sends only some requests again by itself.
+var endedUnused = []string{"http: server closed idle connection", "http2: client conn could not be established"}
+
 // connectionError classifies what net/http reports. ctx is the caller's, not the one of the request's own deadline.
 func (c *Client) connectionError(ctx context.Context, err error) error {
 	var outer *url.Error
@@ -185,7 +211,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 		return errmask.Maskf(net.ErrClosed, "fleet client is closed")
 	case errors.Is(err, context.DeadlineExceeded):
 		return withClass(errTemporary, errmask.Maskf(err, "no answer in time"))
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errmask.Find(err, func(e error) bool { return slices.Contains(endedUnused, e.Error()) }):
 		return withClass(errTemporary, err)
 	default:
 		return err

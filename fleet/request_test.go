@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,11 @@ func TestTruncatedAnswers(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"units":`)
 		}),
+		"failure broken off": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"error":`)
+		}),
 		"no answer": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +94,36 @@ func TestTruncatedAnswers(t *testing.T) {
 			assert.ErrorContains(t, err, "read machines: GET /fleet/v1/machines: ")
 		})
 	}
+}
+
+// R30: what a proxy says in a page of HTML is passed on by its title.
+func TestPageTitles(t *testing.T) {
+	for page, want := range map[string]string{
+		"<html><head><title>400 No required SSL certificate was sent</title></head>": "400 No required SSL certificate was sent",
+		"<TITLE lang=en>\n a &amp;\tb </TITLE>":                                      "a & b",
+		"<title>" + strings.Repeat("ä", 300) + "</title>":                            strings.Repeat("ä", 200),
+		"<title></title>": "", "<title>": "", "no page": "", "": "",
+	} {
+		assert.Equal(t, want, pageTitle([]byte(page)))
+	}
+	for status, temporary := range map[int]bool{http.StatusBadRequest: false, http.StatusBadGateway: true} {
+		client := clientTo(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html><title>400 The SSL certificate error</title><body>\n")
+		}), Config{Retries: -1})
+		err := client.Start(t.Context(), "a.service")
+		assert.ErrorContains(t, err, http.StatusText(status)+`: a page of HTML, "400 The SSL certificate error"`)
+		assert.Equal(t, temporary, IsTemporary(err), "%v", err)
+	}
+}
+
+func FuzzPageTitle(f *testing.F) {
+	f.Add([]byte("<title>a &amp; b</title>"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		title := pageTitle(body)
+		assert.LessOrEqual(t, len([]rune(title)), maxTitle)
+		assert.NotContains(t, title, "\n")
+	})
 }
 
 // R28.
@@ -274,4 +310,42 @@ func TestClosedClient(t *testing.T) {
 	assert.ErrorIs(t, err, net.ErrClosed, "later")
 	assert.False(t, IsTemporary(err))
 	assert.False(t, errors.Is(err, context.Canceled))
+}
+
+// endingConn is a connection whose far end ends it at once.
+type endingConn struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (endingConn) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (c endingConn) Close() error {
+	defer close(c.closed)
+	return c.Conn.Close()
+}
+
+// R18, R29: a connection that the server has ended before a request went over it costs a repeat, also for a PUT.
+func TestServerClosesConnectionBeforeUse(t *testing.T) {
+	dials := 0
+	server := httptest.NewServer(&cluster{})
+	defer server.Close()
+	ended := make(chan struct{})
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if dials++; dials == 1 && err == nil {
+			return endingConn{connection, ended}, nil
+		}
+		return connection, err
+	}}
+	defer transport.CloseIdleConnections()
+	where, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	client, err := NewFleet(Config{Endpoint: *where, Client: &http.Client{Transport: transport}, RetryWait: time.Microsecond})
+	require.NoError(t, err)
+	defer client.(io.Closer).Close()
+	// The request goes on when the transport has noticed.
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { <-ended }})
+	require.NoError(t, client.Submit(ctx, "a.service", webContent))
+	assert.Equal(t, 2, dials)
 }

@@ -1,8 +1,7 @@
 package fleet
 
 import (
-	"crypto/ed25519"
-	"errors"
+	"bytes"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
-	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/squadronctl/squadron/internal/errmask"
 )
@@ -44,95 +42,94 @@ func readIdentity(file string) (ssh.Signer, error) {
 	return signer, errmask.Maskf(err, "identity file %q", path)
 }
 
-// loginKeys gives the identity file's key and the agent's, and what to close when the login is over. The file's comes
-// first, since servers cut off those who try many. An agent that does not answer matters only where there is no file.
-func (t *sshTunnel) loginKeys() (keys func() ([]ssh.Signer, error), done func()) {
-	var own []ssh.Signer
-	if t.identity != nil {
-		own = append(own, t.identity)
+// login is what one handshake logs in with.
+type login struct {
+	user     string
+	identity ssh.Signer // nil where there is no file
+	socket   string     // the agent's, empty where there is none
+	timeout  time.Duration
+
+	agent   net.Conn // nil until the keys are asked for
+	offered int      // how many keys were put on offer
+	err     error    // why the agent gave none
+}
+
+func (t *sshTunnel) newLogin() *login {
+	return &login{user: t.config.Username, identity: t.identity, socket: os.Getenv(agentVariable), timeout: t.config.Timeout}
+}
+
+// keys gives the identity file's key and the agent's. The file's comes first, since servers cut off those who try many. An
+// agent that does not answer matters only where there is no file.
+func (l *login) keys() ([]ssh.Signer, error) {
+	var keys []ssh.Signer
+	if l.identity != nil {
+		keys = append(keys, l.identity)
 	}
-	socket := os.Getenv(agentVariable)
-	if socket == "" {
-		return func() ([]ssh.Signer, error) { return own, nil }, func() {}
-	}
-	var connection net.Conn
-	keys = func() (signers []ssh.Signer, err error) {
-		if connection == nil {
-			connection, err = net.DialTimeout("unix", socket, t.config.Timeout)
-			if err == nil { // an agent that stays silent holds nobody longer than the handshake may take
-				err = connection.SetDeadline(time.Now().Add(t.config.Timeout))
+	if l.socket != "" {
+		held, err := l.agentKeys()
+		if l.err = errmask.Maskf(err, "SSH agent"); err != nil && l.identity == nil {
+			return nil, l.err
+		}
+		for _, key := range held {
+			if l.identity == nil || !bytes.Equal(key.PublicKey().Marshal(), l.identity.PublicKey().Marshal()) {
+				keys = append(keys, key)
 			}
 		}
-		var held []ssh.Signer
-		if err == nil {
-			held, err = agent.NewClient(connection).Signers()
-		}
-		if err != nil && len(own) == 0 {
-			return nil, errmask.Maskf(err, "SSH agent")
-		}
-		return append(own, held...), nil
 	}
-	return keys, func() {
-		if connection != nil {
-			connection.Close()
+	l.offered = len(keys)
+	return keys, nil
+}
+
+func (l *login) agentKeys() ([]ssh.Signer, error) {
+	if l.agent == nil {
+		connection, err := net.DialTimeout("unix", l.socket, l.timeout)
+		if err != nil {
+			return nil, err
 		}
+		l.agent = connection
+		// An agent that stays silent holds nobody longer than the handshake may take.
+		if err := connection.SetDeadline(time.Now().Add(l.timeout)); err != nil {
+			return nil, err
+		}
+	}
+	return agent.NewClient(l.agent).Signers()
+}
+
+func (l *login) close() {
+	if l.agent != nil {
+		l.agent.Close()
 	}
 }
 
-// hostKeyChecker reads the known hosts, anew for each connection so that they can be mended.
-func (t *sshTunnel) hostKeyChecker() (ssh.HostKeyCallback, error) {
-	if !t.config.StrictHostKeyChecking {
-		return ssh.InsecureIgnoreHostKey(), nil
+// explain adds to a failed handshake's error what was on offer, where it came so far. The ssh package has no type for
+// a login that was refused.
+func (l *login) explain(err error) error {
+	switch {
+	case l.err != nil && l.identity == nil:
+		return err // which says so already
+	case l.err != nil:
+		return errmask.Maskf(err, "log in as %s with the identity file's key alone (%v)", l.user, l.err)
+	case l.offered > 0:
+		return errmask.Maskf(err, "log in as %s with %d keys on offer, the identity file's first (servers allow few tries)", l.user, l.offered)
+	case l.socket != "" && l.agent != nil:
+		return errmask.Maskf(err, "log in as %s: the SSH agent holds no key", l.user)
+	default:
+		return err
 	}
-	path, err := expandHome(t.config.KnownHostsFile)
-	if err != nil {
-		return nil, errmask.Maskf(err, "known hosts %q", t.config.KnownHostsFile)
-	}
-	check, err := knownhosts.New(path)
-	if err != nil {
-		return nil, errmask.Maskf(err, "known hosts")
-	}
-	return func(host string, remote net.Addr, key ssh.PublicKey) error {
-		return errmask.Maskf(check(host, remote, key), "host key of %s in %s", host, path)
-	}, nil
 }
 
-// hostKeyAlgorithms lists the algorithms of the keys that are known of a host, so that the server shows one of these and
-// not another that it has too. It is empty, which asks for any, where no key is known or keys are not checked.
-func hostKeyAlgorithms(check ssh.HostKeyCallback, host string, remote net.Addr) []string {
-	// There is no asking for the keys but to show one that can't be right: all zeros.
-	nobody, err := ssh.NewPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
-	if err != nil {
-		return nil
-	}
-	var mismatch *knownhosts.KeyError
-	if !errors.As(check(host, remote, nobody), &mismatch) {
-		return nil
-	}
-	var algorithms []string
-	for _, known := range mismatch.Want {
-		switch kind := known.Key.Type(); kind {
-		case ssh.KeyAlgoRSA:
-			algorithms = append(algorithms, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256)
-		default:
-			algorithms = append(algorithms, kind)
-		}
-	}
-	return algorithms
-}
-
-// clientConfig puts together what a handshake with the host at remote needs; done is to be called after it.
-func (t *sshTunnel) clientConfig(remote net.Addr) (config *ssh.ClientConfig, done func(), err error) {
+// clientConfig puts together what a handshake with the host at remote needs; the login is to be closed after it.
+func (t *sshTunnel) clientConfig(remote net.Addr) (*ssh.ClientConfig, *login, error) {
 	check, err := t.hostKeyChecker()
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, done := t.loginKeys()
+	login := t.newLogin()
 	return &ssh.ClientConfig{
-		User:              t.config.Username,
-		Auth:              []ssh.AuthMethod{ssh.PublicKeysCallback(keys)},
+		User:              login.user,
+		Auth:              []ssh.AuthMethod{ssh.PublicKeysCallback(login.keys)},
 		HostKeyCallback:   check,
 		HostKeyAlgorithms: hostKeyAlgorithms(check, t.address, remote),
 		ClientVersion:     "SSH-2.0-squadron",
-	}, done, nil
+	}, login, nil
 }

@@ -3,8 +3,12 @@ package fleet
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -18,6 +22,13 @@ type sshConnection struct {
 	ready  chan struct{}
 	client *ssh.Client
 	err    error
+	// dead is closed when client's connection has ended.
+	dead chan struct{}
+
+	channels atomic.Int32 // open now
+	queue    *queue
+	mutex    sync.Mutex
+	way      way
 }
 
 // end closes the connection where it was made.
@@ -28,26 +39,21 @@ func (s *sshConnection) end() {
 	}
 }
 
-// dialChannel opens a channel to the endpoint. It is what the tunnel's transport dials with.
-func (t *sshTunnel) dialChannel(ctx context.Context, _, _ string) (net.Conn, error) {
-	connection, err := t.connection(ctx)
-	if err != nil {
-		return nil, err
+func (s *sshConnection) knownWay() way {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.way
+}
+
+// begin counts one more goroutine that Close waits for; it is false when there is to be none any more.
+func (t *sshTunnel) begin() bool {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if t.closing.Err() != nil {
+		return false
 	}
-	// A server that leaves an opening unanswered is as good as dead, and nothing but the end of the connection ends
-	// the wait for it.
-	timer := time.AfterFunc(t.config.Timeout, func() {
-		t.forget(connection)
-		connection.client.Close()
-	})
-	channel, err := connection.client.Dial(t.network, t.target)
-	if inTime := timer.Stop(); err != nil && !inTime {
-		err = withClass(errTemporary, errmask.Maskf(err, "no answer in time"))
-	}
-	if err != nil {
-		return nil, errmask.Maskf(err, "open channel to %s", t.target)
-	}
-	return channel, nil
+	t.workers.Add(1)
+	return true
 }
 
 // connection gives the connection, and waits for it where it is being made. It is made under the tunnel's own context,
@@ -56,10 +62,10 @@ func (t *sshTunnel) connection(ctx context.Context) (*sshConnection, error) {
 	t.mutex.Lock()
 	if t.closing.Err() != nil {
 		t.mutex.Unlock()
-		return nil, errmask.Maskf(net.ErrClosed, "tunnel is closed")
+		return nil, errTunnelClosed()
 	}
 	if t.current == nil {
-		t.current = &sshConnection{ready: make(chan struct{})}
+		t.current = &sshConnection{ready: make(chan struct{}), dead: make(chan struct{}), queue: newQueue()}
 		t.workers.Add(1)
 		go t.keep(t.current)
 	}
@@ -73,7 +79,7 @@ func (t *sshTunnel) connection(ctx context.Context) (*sshConnection, error) {
 	}
 }
 
-// keep makes a connection, and forgets it when it has died.
+// keep makes a connection, looks after it, and forgets it when it has died.
 func (t *sshTunnel) keep(connection *sshConnection) {
 	defer t.workers.Done()
 	connection.client, connection.err = t.connect()
@@ -84,9 +90,47 @@ func (t *sshTunnel) keep(connection *sshConnection) {
 	}
 	close(connection.ready)
 	t.debug("fleet: SSH tunnel to %s is up", t.address)
+	t.workers.Add(1)
+	go t.keepAlive(connection)
 	err := connection.client.Wait()
+	close(connection.dead)
 	t.forget(connection)
 	t.debug("fleet: SSH tunnel to %s is down: %v", t.address, err)
+}
+
+// keepAlive asks the server for a sign of life again and again. The request is one that no server knows: that it is
+// refused is the sign.
+func (t *sshTunnel) keepAlive(connection *sshConnection) {
+	defer t.workers.Done()
+	ticker := time.NewTicker(t.config.KeepAlive)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-connection.dead:
+			return
+		}
+		// An error is one of the connection, which then has ended.
+		_ = t.inTime(connection, func() error {
+			_, _, err := connection.client.SendRequest("keepalive@openssh.com", true, nil)
+			return err
+		})
+	}
+}
+
+// inTime does something that ends with an answer of the server's. A server that leaves it out is as good as dead, and
+// nothing but the end of the connection ends the wait.
+func (t *sshTunnel) inTime(connection *sshConnection, ask func() error) error {
+	timer := time.AfterFunc(t.config.Timeout, func() {
+		t.debug("fleet: SSH tunnel to %s: no answer in %s", t.address, t.config.Timeout)
+		t.forget(connection)
+		connection.client.Close()
+	})
+	err := ask()
+	if inTime := timer.Stop(); err != nil && !inTime {
+		return withClass(errTemporary, errmask.Maskf(err, "the SSH server gave no answer in %s", t.config.Timeout))
+	}
+	return err
 }
 
 // forget makes the next request ask for another connection.
@@ -103,7 +147,7 @@ func (t *sshTunnel) forget(connection *sshConnection) {
 func (t *sshTunnel) connect() (*ssh.Client, error) {
 	ctx, cancel := context.WithTimeout(t.closing, t.config.Timeout)
 	defer cancel()
-	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.address)
+	connection, err := t.dial(ctx, "tcp", t.address)
 	if err != nil {
 		return nil, t.connectError(ctx, err)
 	}
@@ -121,25 +165,28 @@ func (t *sshTunnel) connect() (*ssh.Client, error) {
 }
 
 func (t *sshTunnel) handshake(connection net.Conn) (*ssh.Client, error) {
-	config, done, err := t.clientConfig(connection.RemoteAddr())
+	config, login, err := t.clientConfig(connection.RemoteAddr())
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer login.close()
 	inner, channels, requests, err := ssh.NewClientConn(connection, t.address, config)
 	if err != nil {
-		return nil, err
+		return nil, t.keyKindError(login.explain(err))
 	}
 	return ssh.NewClient(inner, channels, requests), nil
 }
 
-// connectError says what a closed connection means, when it was closed from here.
+// connectError says what a closed connection means.
 func (t *sshTunnel) connectError(ctx context.Context, err error) error {
 	switch {
 	case t.closing.Err() != nil:
-		return errmask.Maskf(net.ErrClosed, "tunnel is closed")
+		return errTunnelClosed()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return errmask.Maskf(os.ErrDeadlineExceeded, "connect: no SSH handshake in time")
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		err = errmask.Maskf(err, "connect: the server ended the connection, as sshd does beyond its MaxStartups")
+		return withClass(errTemporary, err)
 	default:
 		return errmask.Maskf(err, "connect")
 	}

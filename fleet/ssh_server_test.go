@@ -1,12 +1,15 @@
 package fleet
 
 import (
+	"bufio"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,10 +31,18 @@ type sshServer struct {
 	connections []net.Conn
 	logins      int // attempts, whether they come through or not
 	users       []string
-	channels    int // open now
+	channels    int // open now, sessions included
 	mostOpen    int
-	refuse      bool // forwarding
+	forwards    int // attempts
+	refuse      ssh.RejectionReason
+	refusals    int  // how many forwards are refused with that reason; below 0 all of them
 	ignore      bool // requests for channels
+	sessions    sessions
+
+	// handler, where set, is what forwarded channels lead to, whatever they ask for.
+	handler http.Handler
+	// onLogin is told of each connection that was let in.
+	onLogin func(*ssh.ServerConn)
 }
 
 func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
@@ -46,6 +57,21 @@ func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
 // startSSH starts a server with the given host keys that lets the given key in.
 func startSSH(t *testing.T, allowed ssh.PublicKey, hostKeys ...ssh.Signer) *sshServer {
 	t.Helper()
+	server := newSSH(allowed, hostKeys...)
+	var err error
+	server.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server.group.Go(server.accept)
+	t.Cleanup(func() {
+		server.listener.Close()
+		server.dropConnections()
+		server.group.Wait()
+	})
+	return server
+}
+
+// newSSH gives a server without a listener.
+func newSSH(allowed ssh.PublicKey, hostKeys ...ssh.Signer) *sshServer {
 	server := &sshServer{}
 	server.config = &ssh.ServerConfig{PublicKeyCallback: func(meta ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		server.count(func() { server.logins++; server.users = append(server.users, meta.User()) })
@@ -57,15 +83,6 @@ func startSSH(t *testing.T, allowed ssh.PublicKey, hostKeys ...ssh.Signer) *sshS
 	for _, key := range hostKeys {
 		server.config.AddHostKey(key)
 	}
-	var err error
-	server.listener, err = net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server.group.Go(server.accept)
-	t.Cleanup(func() {
-		server.listener.Close()
-		server.dropConnections()
-		server.group.Wait()
-	})
 	return server
 }
 
@@ -105,23 +122,43 @@ func (s *sshServer) accept() {
 
 func (s *sshServer) serve(connection net.Conn) {
 	defer connection.Close()
-	_, channels, requests, err := ssh.NewServerConn(connection, s.config)
+	login, channels, requests, err := ssh.NewServerConn(connection, s.config)
 	if err != nil {
 		return
+	}
+	if s.onLogin != nil {
+		s.group.Go(func() { s.onLogin(login) })
 	}
 	s.group.Go(func() { ssh.DiscardRequests(requests) })
 	for channel := range channels {
 		s.mutex.Lock()
-		ignore, refuse := s.ignore, s.refuse
+		ignore := s.ignore
 		s.mutex.Unlock()
 		switch {
 		case ignore:
-		case refuse:
-			channel.Reject(ssh.Prohibited, "open failed")
+		case channel.ChannelType() == "session":
+			s.group.Go(func() { s.session(channel) })
+		case s.refuses():
+			channel.Reject(s.refuse, "open failed")
 		default:
 			s.group.Go(func() { s.forward(channel) })
 		}
 	}
+}
+
+func (s *sshServer) refuses() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.forwards++
+	if s.refusals != 0 {
+		s.refusals--
+		return true
+	}
+	return false
+}
+
+func (s *sshServer) refuseForwards(reason ssh.RejectionReason, number int) {
+	s.count(func() { s.refuse, s.refusals = reason, number })
 }
 
 func target(channel ssh.NewChannel) (network, address string) {
@@ -149,6 +186,14 @@ func target(channel ssh.NewChannel) (network, address string) {
 }
 
 func (s *sshServer) forward(request ssh.NewChannel) {
+	if s.handler != nil {
+		if channel, ok := s.open(request); ok {
+			defer s.count(func() { s.channels-- })
+			serveHTTP(channel, s.handler)
+			channel.Close()
+		}
+		return
+	}
 	network, address := target(request)
 	connection, err := net.Dial(network, address)
 	if err != nil {
@@ -156,19 +201,46 @@ func (s *sshServer) forward(request ssh.NewChannel) {
 		return
 	}
 	defer connection.Close()
-	channel, requests, err := request.Accept()
-	if err != nil {
+	channel, ok := s.open(request)
+	if !ok {
 		return
 	}
-	s.count(func() { s.channels++; s.mostOpen = max(s.mostOpen, s.channels) })
 	defer s.count(func() { s.channels-- })
-	s.group.Go(func() { ssh.DiscardRequests(requests) })
 	s.group.Go(func() {
 		_, _ = io.Copy(connection, channel)
 		connection.Close()
 	})
 	_, _ = io.Copy(channel, connection)
 	channel.Close()
+}
+
+func (s *sshServer) open(request ssh.NewChannel) (ssh.Channel, bool) {
+	channel, requests, err := request.Accept()
+	if err != nil {
+		return nil, false
+	}
+	s.count(func() { s.channels++; s.mostOpen = max(s.mostOpen, s.channels) })
+	s.group.Go(func() { ssh.DiscardRequests(requests) })
+	return channel, true
+}
+
+// serveHTTP answers requests on a stream, one after the other.
+func serveHTTP(stream io.ReadWriter, handler http.Handler) {
+	reader := bufio.NewReader(stream)
+	for {
+		request, err := http.ReadRequest(reader)
+		if err != nil {
+			return
+		}
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		_, _ = io.Copy(io.Discard, request.Body)
+		response := recorder.Result()
+		response.ContentLength = int64(recorder.Body.Len())
+		if response.Write(stream) != nil {
+			return
+		}
+	}
 }
 
 // writeIdentity writes a private key to a file.

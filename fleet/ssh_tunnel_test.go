@@ -2,17 +2,16 @@ package fleet
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,8 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/agent"
-	"golang.org/x/crypto/ssh/knownhosts"
 )
 
 // socketServer serves a handler on a unix socket and gives its endpoint.
@@ -135,106 +132,6 @@ func TestTunnelBoundsChannels(t *testing.T) {
 	assert.Equal(t, 3, mostOpen)
 }
 
-// R31: entries are found hashed or not, and for a port that is not 22.
-func TestTunnelHashedKnownHosts(t *testing.T) {
-	login, private := newKey(t)
-	host, _ := newKey(t)
-	t.Setenv(agentVariable, "")
-	server := startSSH(t, login.PublicKey(), host)
-	client, _ := tunnelled(t, SSHTunnelConfig{Endpoint: socketServer(t, &cluster{}), Tunnel: server.address(), StrictHostKeyChecking: true,
-		KnownHostsFile: writeKnownHosts(t, true, server.address(), host.PublicKey()), IdentityFile: writeIdentity(t, private)})
-	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
-}
-
-// R31: a server that is not the one known gets not even an attempt to log in.
-func TestTunnelRefusesHostKeys(t *testing.T) {
-	for _, known := range []string{"another key", "no key"} {
-		t.Run(known, func(t *testing.T) {
-			server, config := bench(t, &cluster{})
-			other, _ := newKey(t)
-			wanted := 1
-			config.KnownHostsFile = writeKnownHosts(t, false, server.address(), other.PublicKey())
-			if known == "no key" {
-				wanted = 0
-				config.KnownHostsFile = writeKnownHosts(t, false, "other.example:22", other.PublicKey())
-			}
-			client, _ := tunnelled(t, config)
-			err := client.Submit(t.Context(), "a.service", webContent)
-			var refused *knownhosts.KeyError
-			require.ErrorAs(t, err, &refused)
-			assert.Len(t, refused.Want, wanted)
-			assert.False(t, IsTemporary(err), "%v", err)
-			assert.ErrorContains(t, err, config.KnownHostsFile)
-			server.mutex.Lock()
-			defer server.mutex.Unlock()
-			assert.Zero(t, server.logins)
-			assert.Len(t, server.connections, 1, "not tried again")
-			assert.Zero(t, server.mostOpen)
-		})
-	}
-}
-
-func TestTunnelWithoutCheck(t *testing.T) {
-	_, config := bench(t, &cluster{})
-	config.StrictHostKeyChecking = false
-	config.KnownHostsFile = "/nowhere"
-	client, _ := tunnelled(t, config)
-	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
-}
-
-// R31: of several host keys the server shows the one that is known.
-func TestTunnelAsksForKnownAlgorithms(t *testing.T) {
-	t.Setenv(agentVariable, "")
-	login, private := newKey(t)
-	known, _ := newKey(t)
-	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	preferred, err := ssh.NewSignerFromKey(curve)
-	require.NoError(t, err)
-	server := startSSH(t, login.PublicKey(), preferred, known)
-	client, _ := tunnelled(t, SSHTunnelConfig{Endpoint: socketServer(t, &cluster{}), Tunnel: server.address(), StrictHostKeyChecking: true,
-		KnownHostsFile: writeKnownHosts(t, false, server.address(), known.PublicKey()), IdentityFile: writeIdentity(t, private)})
-	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
-}
-
-// R31: the keys may be an agent's.
-func TestTunnelWithAgent(t *testing.T) {
-	server, config := bench(t, &cluster{})
-	login, private := newKey(t)
-	keyring := agent.NewKeyring()
-	require.NoError(t, keyring.Add(agent.AddedKey{PrivateKey: private}))
-	path := filepath.Join(t.TempDir(), "agent.sock")
-	listener, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	group.Go(func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			group.Go(func() { _ = agent.ServeAgent(keyring, connection); connection.Close() })
-		}
-	})
-	defer group.Wait() // also shows that the tunnel leaves no connection to the agent open
-	defer listener.Close()
-	t.Setenv(agentVariable, path)
-
-	wrong := startSSH(t, login.PublicKey(), mustHostKey(t))
-	config.StrictHostKeyChecking = false
-	config.Tunnel = wrong.address()
-	client, _ := tunnelled(t, config)
-	require.NoError(t, client.Submit(t.Context(), "a.service", webContent), "the file's key is refused, the agent's taken")
-	assert.GreaterOrEqual(t, wrong.logins, 2)
-
-	config.IdentityFile = ""
-	config.Tunnel = server.address()
-	client, _ = tunnelled(t, config)
-	err = client.Submit(t.Context(), "a.service", webContent)
-	assert.ErrorContains(t, err, "unable to authenticate")
-	assert.False(t, IsTemporary(err))
-}
-
 func mustHostKey(t *testing.T) ssh.Signer {
 	key, _ := newKey(t)
 	return key
@@ -263,7 +160,7 @@ func TestTunnelCutsSilentPeers(t *testing.T) {
 		client.retries = 0
 		err := client.Start(t.Context(), "a.service")
 		assert.True(t, IsTemporary(err), "%v", err)
-		assert.ErrorContains(t, err, "no answer in time")
+		assert.ErrorContains(t, err, "gave no answer in")
 		server.count(func() { server.ignore = false })
 		assert.NoError(t, client.Submit(t.Context(), "a.service", webContent), "over a new connection")
 	})
@@ -311,15 +208,6 @@ func TestTunnelSharesChannels(t *testing.T) {
 	assert.Equal(t, 1, mostOpen)
 }
 
-func TestTunnelWhoseForwardingIsRefused(t *testing.T) {
-	server, config := bench(t, &cluster{})
-	server.count(func() { server.refuse = true })
-	client, _ := tunnelled(t, config)
-	err := client.Start(t.Context(), "a.service")
-	assert.ErrorContains(t, err, "open channel to "+config.Endpoint.Path)
-	assert.False(t, IsTemporary(err))
-}
-
 func TestTunnelRequestsHeedContexts(t *testing.T) {
 	server, config := bench(t, &cluster{})
 	server.count(func() { server.ignore = true })
@@ -358,6 +246,8 @@ func TestTunnelConfigsRefused(t *testing.T) {
 		"port":             {func(c *SSHTunnelConfig) { c.Tunnel = "host:0" }, "port", true},
 		"named port":       {func(c *SSHTunnelConfig) { c.Tunnel = "host:ssh" }, "port", true},
 		"endpoint":         {func(c *SSHTunnelConfig) { c.Endpoint = url.URL{Scheme: "unix", Host: "x", Path: "/y"} }, "unix:///path", true},
+		"control":          {func(c *SSHTunnelConfig) { c.Endpoint.Path = "/run/a\nb" }, "control character", true},
+		"long path":        {func(c *SSHTunnelConfig) { c.Endpoint.Path = "/" + strings.Repeat("x", 107) }, "more than 107 bytes", true},
 		"no identity file": {func(c *SSHTunnelConfig) { c.IdentityFile = "/nowhere/id" }, "/nowhere/id", false},
 		"no identity":      {func(c *SSHTunnelConfig) { c.IdentityFile = c.KnownHostsFile }, "known_hosts", false},
 		"nothing":          {func(c *SSHTunnelConfig) { c.IdentityFile = "" }, "nothing to log in with", false},
@@ -380,29 +270,25 @@ func TestSSHAddress(t *testing.T) {
 	}
 }
 
-func TestExpandHome(t *testing.T) {
-	t.Setenv("HOME", "/home/alice")
-	for path, want := range map[string]string{"~": "/home/alice", "~/.ssh/id": "/home/alice/.ssh/id", "~bob/x": "~bob/x", "/a/~": "/a/~"} {
-		got, err := expandHome(path)
-		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-}
+// R30, R31: an https endpoint behind the tunnel is spoken to with the TLS config given, under its own name.
+func TestTunnelToHTTPS(t *testing.T) {
+	server, config := bench(t, &cluster{})
+	web := httptest.NewUnstartedServer(&cluster{})
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	web.StartTLS()
+	defer web.Close()
+	where, err := url.Parse(web.URL)
+	require.NoError(t, err)
+	config.Endpoint = *where
+	client, _ := tunnelled(t, config)
+	err = client.Submit(t.Context(), "a.service", webContent)
+	assert.ErrorContains(t, err, "certificate signed by unknown authority")
+	assert.False(t, IsTemporary(err))
 
-// R31, R44: an agent that does not answer holds nobody longer than the handshake may take.
-func TestSilentAgent(t *testing.T) {
-	_, config := bench(t, http.NotFoundHandler())
-	socket := filepath.Join(t.TempDir(), "agent")
-	listener, err := net.Listen("unix", socket)
-	require.NoError(t, err)
-	defer listener.Close() // accepts by itself, and nobody reads
-	t.Setenv(agentVariable, socket)
-	config.Timeout = 200 * time.Millisecond
-	tunnel, err := NewSSHTunnel(config)
-	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/fleet/v1/units", nil)
-	require.NoError(t, err)
-	_, err = tunnel.RoundTrip(request)
-	require.Error(t, err)
-	require.NoError(t, tunnel.(io.Closer).Close())
+	config.TLS = web.Client().Transport.(*http.Transport).TLSClientConfig
+	client, _ = tunnelled(t, config)
+	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
+	assert.Empty(t, config.TLS.ServerName, "what the caller passes stays as it is")
+	_, _, mostOpen := server.seen()
+	assert.Positive(t, mostOpen)
 }

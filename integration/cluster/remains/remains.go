@@ -1,0 +1,92 @@
+// Package remains finds and removes what a cluster leaves: processes, mounts, control groups and files. It works from the
+// cluster's directory alone, and tells processes by marks that only those of this cluster have, never by name.
+package remains
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Prefix is what the name of a cluster's directory begins with; a number follows.
+	Prefix = "squadron-cluster-"
+	// LockName is the file in it that its keeper holds a lock on.
+	LockName = "keeper.lock"
+	// EnvKey is the environment variable that holds the cluster's directory in each process that is started on this side
+	// of the machines.
+	EnvKey = "SQUADRON_CLUSTER"
+
+	// patience is how long a killed process may take to be gone, and what it held with it.
+	patience = 20 * time.Second
+	interval = 10 * time.Millisecond
+)
+
+// Remove ends all processes of the cluster in dir, and removes its mounts, its control groups and dir itself. It returns
+// when all that is done, or with an error after 20 s.
+func Remove(dir string) error {
+	return errors.Join(
+		within(func() error { return endProcesses(dir) }),
+		within(func() error { return unmount(dir) }),
+		within(func() error { return RemoveControlGroups(filepath.Base(dir) + "-m*") }),
+		removeFiles(dir),
+	)
+}
+
+// within repeats until there is no error or the patience is over.
+func within(do func() error) error {
+	deadline := time.Now().Add(patience)
+	for {
+		err := do()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(interval)
+	}
+}
+
+// removeFiles removes dir, unless something is still mounted below it: what is mounted may be the host's own root.
+func removeFiles(dir string) error {
+	mounts, err := mountsBelow(dir)
+	if err != nil {
+		return err
+	}
+	if len(mounts) > 0 {
+		return fmt.Errorf("%s is kept: still mounted: %q", dir, mounts)
+	}
+	return os.RemoveAll(dir)
+}
+
+// Sweep removes the clusters below tmp whose keeper has died. The caller sees to it that no cluster is being made meanwhile.
+func Sweep(tmp string) error {
+	dirs, err := filepath.Glob(filepath.Join(tmp, Prefix+"[0-9]*"))
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, dir := range dirs {
+		if dead(dir) {
+			problems = append(problems, Remove(dir))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// dead says whether nobody holds the cluster's lock.
+func dead(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	lock, err := os.Open(filepath.Join(dir, LockName))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer lock.Close()
+	return unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil
+}
