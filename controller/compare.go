@@ -37,6 +37,19 @@ func newGroupContent(req Request) (groupContent, error) {
 	return content, nil
 }
 
+// isOf says whether a slice of this material has the content.
+func (g groupContent) isOf(m material) bool {
+	if len(m.contents) != len(g.hashes) {
+		return false
+	}
+	for base, text := range m.contents {
+		if hash, err := fleet.UnitHash(text); err != nil || hash != g.hashes[base] {
+			return false
+		}
+	}
+	return true
+}
+
 // bases are the unit bases of the content.
 func (g groupContent) bases() map[string]bool {
 	bases := make(map[string]bool, len(g.hashes))

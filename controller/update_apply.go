@@ -89,7 +89,7 @@ func (r *updateRun) newSlice(id string) *sliceMemory {
 	for base := range m.material.contents {
 		m.units[r.unitName(base, id)] = true
 	}
-	m.made, m.isNew, m.fresh, m.unreadySince = true, true, !r.restores(), time.Now()
+	m.made, m.isNew, m.fresh, m.unreadySince = true, true, r.content.isOf(m.material), time.Now()
 	m.rising = r.waitForRunning(m.names())
 	r.memory[id], r.groupIDs[id], r.usedIDs[id] = m, true, true
 	r.controller.births.note(r.req.Group, id)

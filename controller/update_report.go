@@ -151,7 +151,7 @@ func (r *updateRun) hasNewContent(id string, m *sliceMemory) bool {
 	case !back:
 		return m.isNew
 	case m.made:
-		return false
+		return m.fresh && !r.opts.Force // what came back may have been new before
 	default:
 		return way.made[id] && !r.wasOld(id) || m.fresh && !r.opts.Force
 	}

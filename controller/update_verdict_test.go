@@ -80,7 +80,9 @@ func (s scenario) judgeFailure(r *record, failure *controller.UpdateFailure, now
 	}
 	for _, id := range having(now, "incomplete") {
 		// A process that was killed leaves what it had half written, and that may not have been taken up again.
-		if len(failure.Leaving) == 0 && r.before[id] != "incomplete" {
+		// What is rolled back comes back as it was.
+		asBefore := failure.RolledBack && len(having(now, "incomplete")) <= len(having(r.before, "incomplete"))
+		if len(failure.Leaving) == 0 && r.before[id] != "incomplete" && !asBefore {
 			return "it left slice " + id + " incomplete"
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/squadronctl/squadron/internal/errmask"
 	"github.com/squadronctl/squadron/logging"
+	"github.com/squadronctl/squadron/validator"
 )
 
 // DummyConfig is what NewDummyFleet needs.
@@ -184,6 +185,9 @@ func (d *DummyFleet) ReadMachines(ctx context.Context) ([]Machine, error) {
 func (d *DummyFleet) create(ctx context.Context, name, content, state string) error {
 	if err := checkName(name); err != nil {
 		return err
+	}
+	if err := validator.UnitName(name); err != nil {
+		return withClass(errInvalidRequest, err)
 	}
 	unlock, err := d.lock(ctx)
 	if err != nil {

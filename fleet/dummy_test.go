@@ -53,7 +53,9 @@ func TestDummyZeroValueAndUnknownUnits(t *testing.T) {
 		assert.True(t, IsUnitNotFound(err), "%v", err)
 	}
 	assert.EqualError(t, statusErr, "get status of a.service: unit not found")
-	assert.True(t, IsInvalidRequest(dummy.Submit(ctx, "a/b", "x")))
+	for _, name := range []string{"a/b", "a", "a.exe", "a b.service", "@1.service"} {
+		assert.True(t, IsInvalidRequest(dummy.Submit(ctx, name, "x")), name)
+	}
 	require.NoError(t, dummy.Submit(ctx, "a.service", "some content"))
 	_, err := dummy.GetStatusWithMatcher(nil)
 	assert.True(t, IsInvalidRequest(err))

@@ -2,6 +2,7 @@ package fleettest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -88,6 +89,35 @@ func Truncate() Action {
 			_ = http.NewResponseController(w).Flush()
 		}
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// Torn carries the request out, and leaves out of the units that the answer lists the given field, as a fleetd does that
+// reads units and their states one after the other: of a unit that is being created at that moment there is no
+// "desiredState" yet, of one that is being destroyed no "currentState" any more. Answers without units stay as they are.
+func Torn(field string) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		answer := newBuffer()
+		next.ServeHTTP(answer, r)
+		text := answer.body.Bytes()
+		var body map[string]any
+		if json.Unmarshal(text, &body) == nil {
+			units, _ := body["units"].([]any)
+			for _, unit := range units {
+				if unit, ok := unit.(map[string]any); ok {
+					delete(unit, field)
+				}
+			}
+			// What was just read can be written again.
+			if torn, err := json.Marshal(body); err == nil {
+				text = torn
+			}
+		}
+		for key, values := range answer.header {
+			w.Header()[key] = values
+		}
+		w.WriteHeader(answer.code)
+		_, _ = w.Write(text)
 	}
 }
 

@@ -1,6 +1,9 @@
 package fleettest
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // instance is a unit as systemd knows it on one machine.
 type instance struct {
@@ -21,56 +24,122 @@ type instance struct {
 	behavior   Behavior
 }
 
-// agentSoon lets the agent of a machine look at one unit: after Load where systemd does not know the unit yet, after
-// Pass where it does.
-func (c *Cluster) agentSoon(m *machine, name string) {
-	delay := c.config.Timing.Load
-	if m.loaded[name] != nil {
-		delay = c.config.Timing.Pass
+// agentPass brings what a machine has of the units that are due a step towards what the registry wants: it unloads, then
+// loads, stops and starts, each in the order of names. What could not be done is left for the next pass.
+func (c *Cluster) agentPass(m *machine) {
+	if !m.alive || m.stuck {
+		return
 	}
-	losses := m.losses
-	c.after(delay, func() {
-		if m.alive && m.losses == losses {
-			c.agentPass(m, name)
+	m.lastPass = c.now
+	names := m.takeDue(c.now)
+	for _, step := range []func(*machine, string) bool{c.passUnload, c.passLoad, c.passStop, c.passStart} {
+		for _, name := range names {
+			if !step(m, name) {
+				c.putOff(m, names)
+				return
+			}
 		}
-	})
+	}
 }
 
-// agentPass brings what a machine has of one unit a step towards what the registry wants. Every step but the last has
-// another pass behind it.
-func (c *Cluster) agentPass(m *machine, name string) {
-	have, u := m.loaded[name], c.units[name]
-	want := u != nil && u.desired != inactive && agentKnows(name) && (u.target == m.ID || c.globalOn(m, u))
+// takeDue takes the units off a machine's list that are to be looked at by now.
+func (m *machine) takeDue(now time.Time) []string {
+	var names []string
+	for name, at := range m.dirty {
+		if !at.After(now) {
+			names = append(names, name)
+			delete(m.dirty, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// putOff leaves units for the next pass.
+func (c *Cluster) putOff(m *machine, names []string) {
+	for _, name := range names {
+		c.mark(m, name, c.now)
+	}
+	if c.config.Timing.Interval > 0 && !m.stuck {
+		c.tickSoon(m)
+	}
+}
+
+// wanted gives the unit that a machine's agent should have under the name, nil for none.
+func (c *Cluster) wanted(m *machine, name string) *clusterUnit {
+	if u := c.units[name]; u != nil && u.desired != inactive && (u.target == m.ID || c.globalOn(m, u)) {
+		return u
+	}
+	return nil
+}
+
+// passUnload unloads a unit that is not wanted, or wanted with another content. It is false where that ends the pass:
+// an agent asks systemd to forget the failure of a unit that it has just stopped, which systemd refuses for one that it
+// has forgotten altogether by then, and that is any but a failed one.
+func (c *Cluster) passUnload(m *machine, name string) bool {
+	have, want := m.loaded[name], c.wanted(m, name)
+	if have == nil || have.unloading || keeps(name) || want != nil && want.file.hash == have.file.hash {
+		return true
+	}
+	failed := have.active == "failed"
+	c.unload(have)
+	return failed || c.config.Timing.Interval <= 0
+}
+
+// passLoad loads a unit. It is false where the unit's kind ends the pass, or the agent.
+func (c *Cluster) passLoad(m *machine, name string) bool {
+	have, want := m.loaded[name], c.wanted(m, name)
+	if at, later := m.dirty[name]; want == nil || later && at.After(c.now) {
+		return true
+	}
+	kind := kindOf(name)
 	switch {
-	case have == nil && want:
-		c.load(m, u)
-	case have == nil || have.unloading:
-	case !want || have.file.hash != u.file.hash:
-		c.unload(have)
-	case u.desired == launched && !have.launched:
-		c.launch(have, u)
-	case u.desired == loaded && have.launched:
-		have.launched = false
-		c.forgetLaunched(m, name)
-		c.systemdStop(have)
+	case kind == deadly:
+		m.stuck = true
+		return false
+	case kind == blocking:
+		return false
+	case have == nil:
+		i := &instance{machine: m, name: name, file: want.file}
+		m.loaded[name] = i
+		c.setSystemd(i, "inactive", "dead")
+	case keeps(name) && have.file.hash != want.file.hash:
+		have.file = want.file
+		c.publishSoon(have)
 	}
+	return true
 }
 
-func (c *Cluster) load(m *machine, u *clusterUnit) {
-	i := &instance{machine: m, name: u.name, file: u.file}
-	m.loaded[u.name] = i
-	c.setSystemd(i, "inactive", "dead")
-	if u.desired == launched {
-		c.launch(i, u)
+func (c *Cluster) passStop(m *machine, name string) bool {
+	have, want := m.loaded[name], c.wanted(m, name)
+	if have == nil || have.unloading || want == nil || want.desired != loaded || !have.launched || keeps(name) {
+		return true
 	}
+	have.launched = false
+	c.forgetLaunched(m, name)
+	c.systemdStop(have)
+	return true
 }
 
-// launch writes launched first and has systemd start the unit then, so launched says nothing about having run.
-func (c *Cluster) launch(i *instance, u *clusterUnit) {
-	i.launched = true
-	u.launchedOn = i.machine.ID
-	c.refreshCurrent(i.name)
-	c.systemdStart(i)
+// keeps says that an agent never stops or unloads the unit.
+func keeps(name string) bool { return kindOf(name) == unmanaged || kindOf(name) == unstartable }
+
+// passStart writes launched first and has systemd start the unit then, so launched says nothing about having run. It is
+// false where that ends the pass.
+func (c *Cluster) passStart(m *machine, name string) bool {
+	have, want := m.loaded[name], c.wanted(m, name)
+	if have == nil || have.unloading || want == nil || want.desired != launched || have.launched {
+		return true
+	}
+	want.launchedOn = m.ID
+	c.wrote()
+	c.refreshCurrent(name)
+	if kindOf(name) == unstartable {
+		return false
+	}
+	have.launched = true
+	c.systemdStart(have)
+	return true
 }
 
 func (c *Cluster) unload(i *instance) {
@@ -86,73 +155,17 @@ func (c *Cluster) unload(i *instance) {
 func (c *Cluster) unloadStopped(i *instance) {
 	delete(i.machine.loaded, i.name)
 	c.emitInstance(Unloaded, i)
-	c.expire(i.name, i.machine.ID, c.config.Timing.StateLinger)
+	c.expire(i.name, i.machine.ID, c.config.Timing.StateLinger, c.config.Timing.Republish > 0)
+	if c.config.Timing.Republish > 0 {
+		c.removeAgain(i.machine, i.name)
+	}
 	c.agentSoon(i.machine, i.name)
 }
 
 func (c *Cluster) forgetLaunched(m *machine, name string) {
 	if u := c.units[name]; u != nil && u.launchedOn == m.ID {
 		u.launchedOn = ""
+		c.wrote()
 		c.refreshCurrent(name)
 	}
-}
-
-// publishSoon has a machine publish a unit's state at its next tick, at once where there is no tick.
-func (c *Cluster) publishSoon(i *instance) {
-	tick := c.config.Timing.Publish
-	if tick <= 0 {
-		c.publish(i)
-		return
-	}
-	if i.publishing {
-		return
-	}
-	i.publishing = true
-	c.after(untilTick(c.now.Sub(c.epoch), tick), func() {
-		i.publishing = false
-		c.publish(i)
-	})
-}
-
-// untilTick is how far the next tick is; on a tick it is 0.
-func untilTick(elapsed, tick time.Duration) time.Duration {
-	if rest := elapsed % tick; rest != 0 {
-		return tick - rest
-	}
-	return 0
-}
-
-// publish puts a unit's state where /state shows it. A unit that is being unloaded is no longer watched by its agent.
-func (c *Cluster) publish(i *instance) {
-	if i.machine.loaded[i.name] != i || i.unloading {
-		return
-	}
-	entries := c.states[i.name]
-	if entries == nil {
-		entries = map[string]*stateEntry{}
-		c.states[i.name] = entries
-		c.stateNames.insert(i.name)
-	}
-	entries[i.machine.ID] = &stateEntry{hash: i.file.hash, active: i.active, sub: i.sub}
-	c.refreshCurrent(i.name)
-}
-
-// expire takes an entry out of /state after a while, unless another was published over it by then.
-func (c *Cluster) expire(name, id string, after time.Duration) {
-	entry := c.states[name][id]
-	if entry == nil {
-		return
-	}
-	c.after(after, func() {
-		entries := c.states[name]
-		if entries[id] != entry {
-			return
-		}
-		delete(entries, id)
-		if len(entries) == 0 {
-			delete(c.states, name)
-			c.stateNames.remove(name)
-		}
-		c.refreshCurrent(name)
-	})
 }

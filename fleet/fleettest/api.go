@@ -37,6 +37,8 @@ var errInternal = &apiError{code: http.StatusInternalServerError}
 type answer struct {
 	code int
 	body any
+	// typed says that an answer without a body has a content type nevertheless.
+	typed bool
 }
 
 // call answers one kind of request; item is the name behind the resource, empty for the resource itself.
@@ -94,6 +96,9 @@ func serve(w http.ResponseWriter, r *http.Request, c call, item string) {
 	case a.code == 0:
 		panic(http.ErrAbortHandler)
 	case a.body == nil:
+		if a.typed {
+			w.Header().Set("Content-Type", "application/json")
+		}
 		w.WriteHeader(a.code)
 	default:
 		sendJSON(w, a.code, a.body)

@@ -22,7 +22,9 @@ type machinePage struct {
 type metadataPatch struct {
 	Op    string
 	Path  string
-	Value struct{ Value string }
+	Value struct {
+		Value string `json:"value"`
+	}
 }
 
 func (c *Cluster) serveMachines(r *http.Request, _ string) (answer, *apiError) {
@@ -51,7 +53,7 @@ func (c *Cluster) listMachines(r *http.Request) (answer, *apiError) {
 	})
 	var body machinePage
 	body.Machines, body.NextPageToken = cutPage(all, page, c.config.PageLimit)
-	return answer{http.StatusOK, body}, nil
+	return answer{code: http.StatusOK, body: body}, nil
 }
 
 func (m *machine) toAPI() apiMachine {
@@ -69,7 +71,7 @@ func (m *machine) toAPI() apiMachine {
 func (c *Cluster) patchMachines(r *http.Request) (answer, *apiError) {
 	var patches []metadataPatch
 	if err := decode(r, &patches); err != nil {
-		return answer{}, refuse(http.StatusBadRequest, err)
+		return answer{}, refuse(http.StatusBadRequest, asFleetd(err))
 	}
 	for _, patch := range patches {
 		if err := patch.check(); err != nil {
@@ -90,7 +92,7 @@ func (c *Cluster) patchMachines(r *http.Request) (answer, *apiError) {
 		}
 		c.machinesChanged()
 	})
-	return answer{code: http.StatusNoContent}, nil
+	return answer{code: http.StatusNoContent, typed: true}, nil
 }
 
 func (p metadataPatch) check() error {

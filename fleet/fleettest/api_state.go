@@ -38,7 +38,7 @@ func (c *Cluster) serveStates(r *http.Request, _ string) (answer, *apiError) {
 		}
 		body.NextPageToken = next
 	})
-	return answer{http.StatusOK, body}, nil
+	return answer{code: http.StatusOK, body: body}, nil
 }
 
 // stateKey is where an entry of /state is to be found.
@@ -68,7 +68,7 @@ func (c *Cluster) stateKeys(name, machine string) []stateKey {
 func (c *Cluster) stateOf(key stateKey) apiState {
 	entry := c.states[key.name][key.machine]
 	return apiState{
-		Name: key.name, MachineID: key.machine, Hash: entry.hash, SystemdLoadState: "loaded",
+		Name: key.name, MachineID: key.machine, Hash: entry.hash, SystemdLoadState: entry.load,
 		SystemdActiveState: entry.active, SystemdSubState: entry.sub,
 	}
 }
@@ -80,7 +80,7 @@ func (c *Cluster) serveState(r *http.Request, item string) (answer, *apiError) {
 	var a answer
 	c.locked(func() {
 		if keys := c.stateKeys(item, ""); len(keys) > 0 {
-			a = answer{http.StatusOK, c.stateOf(keys[0])}
+			a = answer{code: http.StatusOK, body: c.stateOf(keys[0])}
 		}
 	})
 	return a, nil

@@ -44,7 +44,7 @@ func TestAPI(t *testing.T) {
 		{"create in an unknown state", "PUT", units + "/new.service", `{"desiredState":"running",` + options + `}`, 500, failure(500, "")},
 		{"change of state", "PUT", units + "/web@1.service", `{"desiredState":"launched"}`, 204, ``},
 		{"change without state", "PUT", units + "/web@1.service", `{}`, 409, failure(409, "must provide DesiredState to update existing unit")},
-		{"change to an unknown state", "PUT", units + "/web@1.service", `{"desiredState":"running"}`, 500, failure(500, "")},
+		{"change to an unknown state", "PUT", units + "/web@1.service", `{"desiredState":"running"}`, 204, ``},
 		{"change with equal options", "PUT", units + "/web@1.service", `{"desiredState":"launched","options":[{"section":"Service","name":"ExecStart","value":"/bin/sleep 1000"}]}`, 204, ``},
 		{"replace", "PUT", units + "/web@1.service", `{"desiredState":"launched",` + options + `}`, 201, ``},
 		{"replace, options not checked", "PUT", units + "/web@1.service", optionsX("MachineID=x", "Global=true"), 201, ``},

@@ -60,7 +60,7 @@ func (c *Cluster) serveUnits(r *http.Request, _ string) (answer, *apiError) {
 		}
 		body.NextPageToken = next
 	})
-	return answer{http.StatusOK, body}, nil
+	return answer{code: http.StatusOK, body: body}, nil
 }
 
 func (c *Cluster) toAPI(u *clusterUnit) apiUnit {
@@ -77,10 +77,7 @@ func (c *Cluster) serveUnit(r *http.Request, item string) (answer, *apiError) {
 	case http.MethodPut:
 		return c.setUnit(r, item)
 	case http.MethodDelete:
-		if !c.Remove(item) {
-			return answer{}, refuse(http.StatusNotFound, errNoUnit)
-		}
-		return answer{code: http.StatusNoContent}, nil
+		return c.deleteUnit(item)
 	default:
 		return answer{}, onlySupported("GET, PUT and DELETE")
 	}
@@ -90,22 +87,40 @@ var errNoUnit = errors.New("unit does not exist")
 
 func (c *Cluster) getUnit(name string) (answer, *apiError) {
 	var body apiUnit
-	var found bool
+	var problem *apiError
 	c.locked(func() {
 		u := c.units[name]
-		if u == nil {
+		if problem = c.readable(name); problem != nil {
 			return
 		}
-		found = true
 		body = c.toAPI(u)
 		if u.needs.global {
 			body.CurrentState = ""
 		}
 	})
-	if !found {
-		return answer{}, refuse(http.StatusNotFound, errNoUnit)
+	return answer{code: http.StatusOK, body: body}, problem
+}
+
+// readable says why a unit can't be read, nil where it can.
+func (c *Cluster) readable(name string) *apiError {
+	switch {
+	case c.spoiled[name]:
+		return errInternal
+	case c.units[name] == nil:
+		return refuse(http.StatusNotFound, errNoUnit)
+	default:
+		return nil
 	}
-	return answer{http.StatusOK, body}, nil
+}
+
+func (c *Cluster) deleteUnit(name string) (answer, *apiError) {
+	var problem *apiError
+	c.locked(func() {
+		if problem = c.readable(name); problem == nil {
+			c.destroy(c.units[name])
+		}
+	})
+	return answer{code: http.StatusNoContent}, problem
 }
 
 // setUnit reads a PUT and checks what can be checked without the cluster.
@@ -115,7 +130,7 @@ func (c *Cluster) setUnit(r *http.Request, item string) (answer, *apiError) {
 	}
 	var wanted apiUnit
 	if err := decode(r, &wanted); err != nil {
-		return answer{}, refuse(http.StatusBadRequest, fmt.Errorf("unable to decode body: %v", err))
+		return answer{}, refuse(http.StatusBadRequest, fmt.Errorf("unable to decode body: %s", asFleetd(err)))
 	}
 	if wanted.Name == "" {
 		wanted.Name = item
@@ -138,6 +153,8 @@ func (c *Cluster) putUnit(wanted apiUnit) (int, *apiError) {
 	file := newUnitFile(fromAPIOptions(wanted.Options))
 	known := c.units[wanted.Name]
 	switch {
+	case c.spoiled[wanted.Name]:
+		return 0, errInternal
 	case known == nil && len(wanted.Options) == 0:
 		return 0, refuse(http.StatusConflict, errors.New("unit does not exist and options field empty"))
 	case known == nil:
@@ -161,7 +178,12 @@ func (c *Cluster) createUnit(wanted apiUnit, file unitFile) (int, *apiError) {
 	if !isDesiredState(desired) {
 		return 0, errInternal
 	}
-	c.put(wanted.Name, file, desired)
+	stored, err := file.stored()
+	if err != nil {
+		c.spoil(c.units[wanted.Name]) // a new unit's options were checked, so there is one
+		return http.StatusCreated, nil
+	}
+	c.put(wanted.Name, stored, desired)
 	return http.StatusCreated, nil
 }
 
@@ -173,7 +195,9 @@ func (c *Cluster) updateUnit(u *clusterUnit, desired string) (int, *apiError) {
 		return 0, refuse(http.StatusBadRequest, fmt.Errorf("cannot activate template %q", u.name))
 	}
 	if !isDesiredState(desired) {
-		return 0, errInternal
+		// A fleetd writes what it can't read again.
+		c.spoil(u)
+		return http.StatusNoContent, nil
 	}
 	c.setDesired(u, desired)
 	return http.StatusNoContent, nil

@@ -99,13 +99,22 @@ func TestPublishedAtTheTick(t *testing.T) {
 }
 
 func TestDefaultBehavior(t *testing.T) {
-	for exec, fails := range map[string]bool{
-		"/bin/false": true, "/usr/bin/false --now": true, "false": true, "@/bin/false false": true,
-		"/bin/sh -c 'exit 1'": true, `/bin/sh -c "sleep 1; exit 3"`: true, "/bin/sh -c 'exit 0'": false,
-		"/bin/true": false, "/bin/sleep 1000": false, "-/bin/false": false, "": false, "/bin/exit 1": false,
+	runs, fails, ends := fleettest.Behavior{}, fleettest.Behavior{Fail: true}, fleettest.Behavior{EndAfter: time.Millisecond}
+	for exec, want := range map[string]fleettest.Behavior{
+		"/bin/false": fails, "/usr/bin/false --now": fails, "false": fails, "@/bin/false false": fails,
+		"/bin/sh -c 'exit 1'": fails, `/bin/sh -c "sleep 1; exit 3"`: fails, "/bin/sh -c 'exit 0'": ends,
+		"/bin/true": ends, "/bin/sleep 1000": runs, "-/bin/false": ends, "": runs, "/bin/exit 1": runs, "/bin/true or not": runs,
 	} {
 		got := fleettest.DefaultBehavior(fleettest.Start{Content: "[Service]\nExecStart=" + exec + "\n"})
-		assert.Equal(t, fleettest.Behavior{Fail: fails}, got, exec)
+		assert.Equal(t, want, got, exec)
+	}
+	for restart, again := range map[string][2]bool{ // after false, after true
+		"no": {false, false}, "always": {true, true}, "on-failure": {true, false}, "on-abnormal": {true, false}, "on-success": {false, true},
+	} {
+		for i, exec := range []string{"/bin/false", "/bin/true"} {
+			got := fleettest.DefaultBehavior(fleettest.Start{Content: "[Service]\nExecStart=" + exec + "\nRestart=" + restart + "\n"})
+			assert.Equal(t, again[i], got.Restart, "%s %s", restart, exec)
+		}
 	}
 	for text, delay := range map[string]time.Duration{
 		"5": 5 * time.Second, "0.5": time.Second / 2, "250ms": time.Second / 4, "2min": 2 * time.Minute, "soon": 0, "-1": 0,

@@ -32,59 +32,80 @@ type Behavior struct {
 	Fail bool
 	// FailAfter makes the unit fail so long after it began to run; 0 is never.
 	FailAfter time.Duration
-	// Restart makes systemd start the unit again after each failure, instead of leaving it failed: sub state
+	// EndAfter makes the unit end so long after it began to run, without failure; 0 is never.
+	EndAfter time.Duration
+	// Restart makes systemd start the unit again after each failure and each end, instead of leaving it failed: sub state
 	// auto-restart for RestartDelay, then another start, for which Config.Behave is asked again.
 	Restart bool
 	// RestartDelay is systemd's RestartSec; 100 ms by default.
 	RestartDelay time.Duration
 }
 
-const defaultRestartDelay = 100 * time.Millisecond
+const (
+	defaultRestartDelay = 100 * time.Millisecond
+	// endsAtOnce is how long a program runs that does nothing.
+	endsAtOnce = time.Millisecond
+)
 
 // DefaultBehavior reads what a service does off its unit file: it fails when its ExecStart is false (by any path) or a
-// command that ends in `exit N`, N not 0; it restarts when Restart= is always, on-failure or on-abnormal, after
-// RestartSec=. Everything else starts well and runs.
+// command that ends in `exit N`, N not 0, and ends at once when it is true or a command that ends in `exit 0`; it restarts
+// when Restart= is always, on-failure or on-abnormal, after RestartSec=. Everything else starts well and runs.
 func DefaultBehavior(start Start) Behavior {
 	options, err := unit.DeserializeOptions(strings.NewReader(start.Content))
 	if err != nil {
 		return Behavior{}
 	}
 	var behavior Behavior
+	restart := ""
 	for _, option := range options {
 		if option.Section != "Service" {
 			continue
 		}
 		switch option.Name {
 		case "ExecStart":
-			behavior.Fail = behavior.Fail || commandFails(option.Value)
+			code, known := exitCode(option.Value)
+			behavior.Fail = behavior.Fail || known && code != 0
+			if known && code == 0 {
+				behavior.EndAfter = endsAtOnce
+			}
 		case "Restart":
-			behavior.Restart = option.Value == "always" || option.Value == "on-failure" || option.Value == "on-abnormal"
+			restart = option.Value
 		case "RestartSec":
 			behavior.RestartDelay = parseSeconds(option.Value)
 		}
 	}
+	switch restart {
+	case "always":
+		behavior.Restart = true
+	case "on-failure", "on-abnormal":
+		behavior.Restart = behavior.EndAfter == 0
+	case "on-success":
+		behavior.Restart = behavior.EndAfter > 0
+	}
 	return behavior
 }
 
-// commandFails tells a command line whose exit code is known to be other than 0 without running it. A command behind
-// `-` fails without harm.
-func commandFails(command string) bool {
-	if strings.HasPrefix(command, "-") {
-		return false
-	}
-	words := strings.Fields(strings.TrimLeft(command, "@:+!"))
+// exitCode tells the exit code of a command line that can be told without running it. A command behind `-` fails without
+// harm.
+func exitCode(command string) (code int, known bool) {
+	words := strings.Fields(strings.TrimLeft(command, "-@:+!"))
 	if len(words) == 0 {
-		return false
+		return 0, false
 	}
 	program := words[0][strings.LastIndexByte(words[0], '/')+1:]
-	if program == "false" {
-		return true
+	switch {
+	case program == "true" && len(words) == 1:
+		known = true
+	case program == "false":
+		code, known = 1, true
+	case len(words) >= 3 && strings.Trim(words[len(words)-2], `"';`) == "exit":
+		n, err := strconv.Atoi(strings.Trim(words[len(words)-1], `"';`))
+		code, known = n, err == nil
 	}
-	if len(words) < 3 || strings.Trim(words[len(words)-2], `"';`) != "exit" {
-		return false
+	if strings.HasPrefix(command, "-") {
+		code = 0
 	}
-	code, err := strconv.Atoi(strings.Trim(words[len(words)-1], `"';`))
-	return err == nil && code != 0
+	return code, known
 }
 
 // parseSeconds reads a systemd time span of one part: 5, 5s, 100ms, 2min. Anything else is 0, which means the default.

@@ -28,8 +28,10 @@ type Cluster struct {
 	excluding map[string]bool // units with Conflicts
 	globals   map[string]bool
 	machines  map[string]*machine
-	ids       sortedNames // of machines
-	recheck   bool        // a look of the engine at waiting and following units is due
+	ids       sortedNames     // of machines
+	recheck   bool            // a look of the engine at waiting and following units is due
+	spoiled   map[string]bool // units that a fleetd can't read back
+	deafUntil time.Time       // until then, agents don't see what is written
 
 	states     map[string]map[string]*stateEntry // what /state shows, by unit and machine
 	stateNames sortedNames
@@ -60,6 +62,13 @@ type machine struct {
 	alive  bool // the agent works
 	listed bool // the registry still has it
 	losses int  // how often it was lost, to tell whether it still is the same loss
+	stuck  bool // the agent does nothing any more, nor does it publish anything
+	// dirty are the units that the agent has to look at, each from a moment on; lastPass is when it did last, and ticking
+	// says that its next pass by itself is on the queue.
+	dirty    map[string]time.Time
+	lastPass time.Time
+	ticking  bool
+	phase    time.Duration // by how much its Republish comes earlier than that of the first machine
 	// scheduled are the units that the engine has given to it, loaded those that systemd knows there.
 	scheduled map[string]*clusterUnit
 	loaded    map[string]*instance
@@ -67,7 +76,7 @@ type machine struct {
 
 // stateEntry is a unit's state as its machine last published it.
 type stateEntry struct {
-	hash, active, sub string
+	hash, active, sub, load string
 }
 
 // The states that fleet itself knows.
@@ -90,6 +99,7 @@ func NewCluster(config Config) *Cluster {
 		following: map[string]bool{},
 		excluding: map[string]bool{},
 		globals:   map[string]bool{},
+		spoiled:   map[string]bool{},
 		machines:  map[string]*machine{},
 		states:    map[string]map[string]*stateEntry{},
 	}
@@ -147,6 +157,7 @@ func (c *Cluster) put(name string, file unitFile, desired string) {
 		c.names.insert(name)
 	}
 	c.units[name] = u
+	c.wrote()
 	setMember(c.following, name, u.needs.follows())
 	setMember(c.excluding, name, len(u.needs.conflicts) > 0)
 	setMember(c.globals, name, u.needs.global)
@@ -168,6 +179,7 @@ func (c *Cluster) setDesired(u *clusterUnit, desired string) {
 	}
 	u.desired = desired
 	c.emitUnit(DesiredChanged, u)
+	c.announce(c.config.Timing.Pass)
 	c.unitChanged(u)
 }
 
@@ -184,8 +196,15 @@ func (c *Cluster) unitChanged(u *clusterUnit) {
 	c.recheckSoon()
 }
 
+// spoil makes a unit one that a fleetd can't read back: it can be neither read nor listed, changed or removed.
+func (c *Cluster) spoil(u *clusterUnit) {
+	c.destroy(u)
+	c.spoiled[u.name] = true
+}
+
 // destroy removes a unit from the registry; its machines follow.
 func (c *Cluster) destroy(u *clusterUnit) {
+	c.wrote()
 	delete(c.units, u.name)
 	delete(c.waiting, u.name)
 	delete(c.following, u.name)
@@ -197,7 +216,7 @@ func (c *Cluster) destroy(u *clusterUnit) {
 	}
 	c.emitUnit(Destroyed, u)
 	for _, id := range c.ids {
-		if m := c.machines[id]; m.loaded[u.name] != nil {
+		if m := c.machines[id]; m.loaded[u.name] != nil || kindOf(u.name) != managed {
 			c.agentSoon(m, u.name)
 		}
 	}

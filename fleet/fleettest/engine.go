@@ -108,6 +108,7 @@ func (c *Cluster) schedule(u *clusterUnit, m *machine) {
 	m.scheduled[u.name] = u
 	c.emitUnit(Scheduled, u)
 	c.refreshCurrent(u.name)
+	c.announce(c.config.Timing.Load)
 	c.agentSoon(m, u.name)
 	c.neighboursChanged(m)
 }
@@ -122,6 +123,7 @@ func (c *Cluster) unschedule(u *clusterUnit) {
 	delete(m.scheduled, u.name)
 	c.emitUnit(Unscheduled, u)
 	c.refreshCurrent(u.name)
+	c.announce(c.config.Timing.Pass)
 	c.agentSoon(m, u.name)
 	c.neighboursChanged(m)
 }
@@ -174,5 +176,7 @@ func (c *Cluster) pushReplaced(u *clusterUnit) {
 		u.pushed[name] = true
 		c.unschedule(other)
 		c.schedule(other, to)
+		// Whether the unit may run there was not asked. The engine's next look finds that out.
+		c.after(c.config.Timing.Schedule, func() { c.place(name) })
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/fleet/fleettest"
 )
 
@@ -98,6 +99,31 @@ func TestFaultActions(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 10<<20, n)
 	require.NoError(t, resp.Body.Close())
+}
+
+// R38: a listing read while units come and go lacks a state of theirs, and is one for the client nevertheless.
+func TestFaultTorn(t *testing.T) {
+	for field, want := range map[string][2]string{"desiredState": {"loaded", "inactive"}, "currentState": {"inactive", "loaded"}} {
+		_, client := faulty(t, fleettest.Always(fleettest.Torn(field)))
+		_, body, err := request(t.Context(), t, client, "GET", "/units")
+		require.NoError(t, err)
+		assert.NotContains(t, body, field)
+		assert.Contains(t, body, "web.service")
+		code, body, err := request(t.Context(), t, client, "GET", "/units/none.service")
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusNotFound, code)
+		assert.Equal(t, failure(404, "unit does not exist"), body)
+
+		c := fleettest.NewCluster(fleettest.Config{})
+		require.NoError(t, c.Put("web.service", service, "loaded"))
+		faults := fleettest.NewFaults(c)
+		faults.Set(fleettest.Always(fleettest.Torn(field)))
+		backend, err := fleet.NewFleet(fleettest.ClientConfig(faults))
+		require.NoError(t, err)
+		statuses, err := backend.GetStatusWithMatcher(func(string) bool { return true })
+		require.NoError(t, err)
+		assert.Equal(t, want, [2]string{statuses[0].Current, statuses[0].Desired})
+	}
 }
 
 // R38, R10: a lost answer is a request that was carried out; a dropped one was not.

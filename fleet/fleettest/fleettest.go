@@ -15,9 +15,21 @@
 //
 // # Limits
 //
-// A unit file is never executed: what a service does when it is started is for Config.Behave to say. Timers and sockets
-// start no service. Restarts have no start limit. A machine is well or lost; there is nothing between. Global units don't exclude one another. A desired state
-// that fleet does not know is refused with a 500 also where a real fleetd would store it and choke on it later.
+// What a Cluster answers is held against a real one, call by call and state by state. These differences are known:
+//
+//   - A unit file is never executed: what a service does when it is started is for Config.Behave to say, and Type= other than
+//     oneshot, ExecStartPre=, conditions and dependencies on other units mean nothing. Nor is it looked at otherwise: every
+//     unit file can be loaded, so the load state is always loaded (of a scope not-found).
+//   - Timers and sockets start no service, and need none. Restarts have no start limit.
+//   - A machine is well, lost, or stuck by a unit that no agent can bear; there is nothing between. A stop that takes its time
+//     does so once: a unit of the same name is loaded after it and not beside it.
+//   - A request is of one moment. A real listing that is read while a unit is created or destroyed can show it without its
+//     desired or its current state: the fault Torn answers so.
+//   - Global units don't exclude one another. Of a pair where one replaces the other, the one that was moved away and has no
+//     other place comes back and stays, where a real engine moves it for ever.
+//   - All agents see the same writes at the same moment, and a pass takes no time. In a real cluster each agent misses some that
+//     others see, and a pass that starts many units takes seconds.
+//   - The discovery document is its head only, and there are no metrics.
 package fleettest
 
 import (

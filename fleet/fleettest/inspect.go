@@ -2,9 +2,6 @@ package fleettest
 
 import (
 	"fmt"
-	"strings"
-
-	"github.com/coreos/go-systemd/v22/unit"
 )
 
 // UnitState is one unit of the cluster at one moment: fleet's states, and the true systemd states, which /state may
@@ -73,7 +70,7 @@ func (c *Cluster) unitState(u *clusterUnit) UnitState {
 // Put creates or replaces a unit behind the API's back, as another client of the cluster would; desired is inactive,
 // loaded or launched, and inactive where it is empty and the unit new. It fails on what the API would refuse, and nothing is changed then. It isn't counted as a request.
 func (c *Cluster) Put(name, content, desired string) error {
-	options, err := unit.DeserializeOptions(strings.NewReader(content))
+	file, err := readUnitFile(content)
 	if err != nil {
 		return fmt.Errorf("put unit %q: %w", name, err)
 	}
@@ -82,7 +79,7 @@ func (c *Cluster) Put(name, content, desired string) error {
 	}
 	var problem *apiError
 	c.locked(func() {
-		_, problem = c.putUnit(apiUnit{Name: name, Options: toAPIOptions(options), DesiredState: desired})
+		_, problem = c.putUnit(apiUnit{Name: name, Options: toAPIOptions(file.options), DesiredState: desired})
 	})
 	if problem != nil {
 		return fmt.Errorf("put unit %q: %w", name, problem)

@@ -163,8 +163,18 @@ func TestLifeOfTypes(t *testing.T) {
 		"data.mount": {"[Mount]\nWhat=/dev/sdb\nWhere=/data\n", []step{
 			{3, "launched/launched m1, inactive/dead on m1"},
 			{4, "launched/launched m1, active/mounted on m1"}}},
-		"web@.service": {service, nil}, // a template: the agent tries for ever
-		"web.target":   {"[Unit]\nDescription=web\n", nil},
+		"ends.service": {"[Service]\nExecStart=/bin/true\n", []step{
+			{3, "launched/launched m1, inactive/dead on m1"},
+			{4, "launched/launched m1, activating/start on m1"},
+			{6, "launched/launched m1, active/running on m1"},
+			{7, "launched/launched m1, inactive/dead on m1"}}},
+		"web.target": {"[Unit]\nDescription=web\n", []step{
+			{3, "launched/launched m1, inactive/dead on m1"},
+			{4, "launched/launched m1, active/active on m1"}}},
+		"web.scope": {"[Unit]\nDescription=web\n", []step{
+			{3, "launched/launched m1, inactive/dead on m1"}}},
+		"web@.service": {service, nil},
+		"web.busname":  {service, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, fleettest.Config{Timing: seconds()})

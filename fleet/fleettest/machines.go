@@ -1,9 +1,11 @@
 package fleettest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/squadronctl/squadron/fleet"
 )
@@ -76,7 +78,8 @@ func (c *Cluster) FailUnit(name string) bool {
 func (c *Cluster) addMachine(data fleet.Machine) {
 	m := &machine{
 		Machine: cloneMachine(data), alive: true, listed: true,
-		scheduled: map[string]*clusterUnit{}, loaded: map[string]*instance{},
+		scheduled: map[string]*clusterUnit{}, loaded: map[string]*instance{}, dirty: map[string]time.Time{}, lastPass: c.now,
+		phase: time.Duration(len(c.ids)) * c.config.Timing.Republish / 5,
 	}
 	c.machines[data.ID] = m
 	c.ids.insert(data.ID)
@@ -96,13 +99,21 @@ func (c *Cluster) kill(m *machine) {
 	c.emitMachine(MachineLost, m)
 	gone := m.loaded
 	m.loaded = map[string]*instance{}
+	m.dirty = map[string]time.Time{}
 	for _, name := range sortedKeys(gone) {
 		c.emitInstance(Unloaded, gone[name])
 	}
 	for _, name := range c.stateNames {
-		c.expire(name, m.ID, c.config.Timing.MachineTTL)
+		c.expire(name, m.ID, c.config.Timing.MachineTTL, false)
 	}
 	losses := m.losses
+	c.after(cmp.Or(c.config.Timing.LaunchedTTL, c.config.Timing.MachineTTL), func() {
+		for _, name := range sortedKeys(m.scheduled) {
+			if !m.alive && m.losses == losses {
+				c.forgetLaunched(m, name)
+			}
+		}
+	})
 	c.after(c.config.Timing.MachineGone, func() {
 		if m.alive || m.losses != losses {
 			return
@@ -117,7 +128,8 @@ func (c *Cluster) restore(m *machine) {
 	if m.alive {
 		return
 	}
-	m.alive, m.listed = true, true
+	m.alive, m.listed, m.stuck, m.ticking = true, true, false, false
+	m.lastPass = c.now
 	for _, name := range sortedKeys(m.scheduled) {
 		c.forgetLaunched(m, name)
 	}

@@ -27,6 +27,9 @@ func pageOf(query url.Values, limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(raw) == 0 {
+		return 0, errors.New("EOF")
+	}
 	if len(raw) < 4 {
 		return 0, errors.New("unexpected EOF")
 	}

@@ -72,7 +72,7 @@ func TestPagingTokens(t *testing.T) {
 	b := newBench(t, fleettest.Config{})
 	for token, want := range map[string]string{
 		token(100, 0): "token page must be greater than zero", token(99, 1): "token limit must be 100",
-		"AAA=": "unexpected EOF", "!": "illegal base64 data at input byte 0", "": "unexpected EOF",
+		"AAA=": "unexpected EOF", "!": "illegal base64 data at input byte 0", "": "EOF",
 	} {
 		for _, resource := range []string{"units", "state", "machines"} {
 			code, body := b.ask(http.MethodGet, "/fleet/v1/"+resource+"?nextPageToken="+token, "")

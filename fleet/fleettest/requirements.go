@@ -5,13 +5,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/coreos/go-systemd/v22/unit"
 )
 
 // requirements are a unit's scheduling options, those of section X-Fleet.
 type requirements struct {
 	machineID string
+	pinned    bool     // there is a MachineID, if an empty one
 	peers     []string // MachineOf
 	conflicts []string
 	replaces  []string
@@ -40,7 +39,7 @@ func parseRequirements(name string, file unitFile) requirements {
 	}
 	for _, key := range []string{"X-ConditionMachineBootID", "X-ConditionMachineID", "MachineID"} {
 		if v := values[key]; len(v) > 0 {
-			needs.machineID = v[0]
+			needs.machineID, needs.pinned = v[0], true
 		}
 	}
 	for _, pair := range append(values["X-ConditionMachineMetadata"], values["MachineMetadata"]...) {
@@ -94,7 +93,7 @@ func (n requirements) follows() bool {
 
 // suits says whether a machine has the ID, whole or its first eight characters, and the metadata asked for.
 func (n requirements) suits(m *machine) bool {
-	if n.machineID != "" && n.machineID != m.ID && n.machineID != m.ID[:min(8, len(m.ID))] {
+	if n.pinned && n.machineID != m.ID && n.machineID != m.ID[:min(8, len(m.ID))] {
 		return false
 	}
 	for key, values := range n.metadata {
@@ -107,8 +106,8 @@ func (n requirements) suits(m *machine) bool {
 
 // checkOptions finds what a fleetd refuses in the options of a new unit.
 func checkOptions(file unitFile) error {
-	if _, err := unit.DeserializeOptions(strings.NewReader(file.content)); err != nil {
-		return err
+	if _, err := file.stored(); err != nil {
+		return asFleetd(err)
 	}
 	needs := parseRequirements("", file)
 	for _, peer := range needs.peers {
@@ -128,16 +127,16 @@ func checkOptions(file unitFile) error {
 
 // checkTogether finds options that exclude one another.
 func (n requirements) checkTogether() error {
-	pinned, peers := n.machineID != "", len(n.peers) > 0
+	peers := len(n.peers) > 0
 	conflicts, replaces := len(n.conflicts) > 0, len(n.replaces) > 0
 	for _, pair := range []struct {
 		both       bool
 		one, other string
 	}{
-		{pinned && peers, "MachineID", "Peers"},
-		{pinned && conflicts, "MachineID", "Conflicts"},
-		{pinned && n.global, "MachineID", "Global"},
-		{pinned && replaces, "MachineID", "Replaces"},
+		{n.pinned && peers, "MachineID", "Peers"},
+		{n.pinned && conflicts, "MachineID", "Conflicts"},
+		{n.pinned && n.global, "MachineID", "Global"},
+		{n.pinned && replaces, "MachineID", "Replaces"},
 		{n.global && peers, "Global", "Peers"},
 		{n.global && replaces, "Global", "Replaces"},
 		{conflicts && replaces, "Conflicts", "Replaces"},

@@ -66,6 +66,9 @@ func (c *Cluster) activated(i *instance) {
 		if i.behavior.FailAfter > 0 {
 			c.then(i, i.behavior.FailAfter, func() { c.fail(i) })
 		}
+		if i.behavior.EndAfter > 0 {
+			c.then(i, i.behavior.EndAfter, func() { c.end(i) })
+		}
 	}
 }
 
@@ -79,6 +82,19 @@ func (c *Cluster) fail(i *instance) {
 		c.setSystemd(i, "failed", "failed")
 		return
 	}
+	c.restartLater(i)
+}
+
+// end is a unit's own end, without failure.
+func (c *Cluster) end(i *instance) {
+	if !i.behavior.Restart {
+		c.setSystemd(i, "inactive", "dead")
+		return
+	}
+	c.restartLater(i)
+}
+
+func (c *Cluster) restartLater(i *instance) {
 	c.setSystemd(i, "activating", "auto-restart")
 	delay := i.behavior.RestartDelay
 	if delay <= 0 {

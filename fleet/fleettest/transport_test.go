@@ -170,7 +170,7 @@ func TestClusterInBubble(t *testing.T) {
 			status, err := client.GetStatus(t.Context(), "web.service")
 			require.NoError(t, err)
 			if len(status.Machine) > 0 && status.Machine[0].SystemdActive == "active" {
-				assert.Equal(t, 4*time.Second, time.Since(start), "at the first tick after 3.2 s")
+				assert.Equal(t, 3*time.Second, time.Since(start), "at the first tick after 2.1 s")
 				return
 			}
 		}

@@ -23,6 +23,21 @@ func newUnitFile(options []*unit.UnitOption) unitFile {
 	return unitFile{options: options, content: string(content), hash: hex.EncodeToString(sum[:])}
 }
 
+// readUnitFile reads a unit file's text.
+func readUnitFile(content string) (unitFile, error) {
+	options, err := unit.DeserializeOptions(strings.NewReader(content))
+	if err != nil {
+		return unitFile{}, err
+	}
+	return newUnitFile(options), nil
+}
+
+// stored is the file as a fleetd keeps it: it writes the text and reads that back, so that what the text does not carry,
+// blanks around a value or an option whose name makes its line a comment, is gone. It fails where the text is no unit file.
+func (f unitFile) stored() (unitFile, error) {
+	return readUnitFile(f.content)
+}
+
 // option gives the last value of an option, as systemd reads those that have one value.
 func (f unitFile) option(section, name string) string {
 	value := ""
@@ -45,13 +60,35 @@ func isTemplate(name string) bool {
 	return found && prefix != "" && instance == ""
 }
 
-// agentKnows says whether a fleet agent can load a unit: those of other types, and templates, it tries for ever.
-func agentKnows(name string) bool {
+// unitKind is what a fleet agent makes of a unit.
+type unitKind int
+
+const (
+	// managed units are loaded, started, stopped and unloaded.
+	managed unitKind = iota
+	// unmanaged ones are loaded and started, and never again stopped or unloaded: the agent does not find their files.
+	unmanaged
+	// blocking ones can't be loaded, and end every pass that tries.
+	blocking
+	// unstartable ones are loaded like unmanaged ones, and end every pass that tries to start them.
+	unstartable
+	// deadly ones can't be asked about, and the agent asks about all that it has before it does anything.
+	deadly
+)
+
+func kindOf(name string) unitKind {
 	switch unitType(name) {
 	case "service", "socket", "timer", "path", "device", "mount", "automount":
-		return !isTemplate(name)
+		if isTemplate(name) {
+			return deadly
+		}
+		return managed
+	case "busname", "snapshot":
+		return blocking
+	case "scope": // only programs can make one
+		return unstartable
 	default:
-		return false
+		return unmanaged
 	}
 }
 
@@ -66,6 +103,8 @@ func activeSub(unitType string) string {
 		return "mounted"
 	case "device":
 		return "plugged"
+	case "target", "slice":
+		return "active"
 	default:
 		return "running"
 	}
