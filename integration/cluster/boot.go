@@ -35,6 +35,8 @@ func (m *Machine) configure() error {
 	for _, dir := range []string{
 		"etc/systemd/system/multi-user.target.wants", "etc/systemd/system/timers.target.wants",
 		"etc/systemd/system/sockets.target.wants", "lib/systemd/system/timers.target.wants",
+		// Each pass of fleet's agent reloads systemd, which runs all of these every time.
+		"lib/systemd/system-generators",
 	} {
 		if err := os.RemoveAll(filepath.Join(m.Root(), dir)); err != nil {
 			return err

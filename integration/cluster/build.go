@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 )
 
 // Build builds a program of the module integration/fleetref and gives its path below integration/.build: fleetd, apiserver
@@ -26,8 +27,31 @@ func buildKeeper(ctx context.Context) (string, error) {
 	return build(ctx, ".", "./cluster/keeper", "keeper")
 }
 
-// build builds a main package of the module that stands in a directory below integration/.
+// built has what this process has built, so that each cluster after the first finds it done.
+var built struct {
+	sync.Mutex
+	paths map[string]string // by name
+}
+
+// build builds a main package of the module that stands in a directory below integration/, once in each process.
 func build(ctx context.Context, module, target, name string) (string, error) {
+	built.Lock()
+	defer built.Unlock()
+	if path, done := built.paths[name]; done {
+		return path, nil
+	}
+	path, err := buildNow(ctx, module, target, name)
+	if err == nil {
+		if built.paths == nil {
+			built.paths = map[string]string{}
+		}
+		built.paths[name] = path
+	}
+	return path, err
+}
+
+// buildNow has the go command build it, which leaves what is up to date.
+func buildNow(ctx context.Context, module, target, name string) (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
