@@ -1,6 +1,11 @@
 package controller
 
-import "github.com/squadronctl/squadron/fleet"
+import (
+	"context"
+
+	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/internal/errmask"
+)
 
 // hashOnCluster is the hash of the unit's content there: the one of its options, or, where the backend does not know
 // them, the one that its machines agree on; empty where neither is known.
@@ -15,6 +20,18 @@ func hashOnCluster(detail fleet.UnitDetail) string {
 		}
 	}
 	return hash
+}
+
+// readSeen reads the content of a unit that a look has shown, and refuses another one than that.
+func (c *controller) readSeen(ctx context.Context, seen fleet.UnitDetail) (string, error) {
+	text, err := c.backend.ReadContent(ctx, seen.Name)
+	if err != nil {
+		return "", err
+	}
+	if hash, err := fleet.UnitHash(text); err == nil && seen.Hash != "" && seen.Hash != hash {
+		return "", errmask.Maskf(errContentChanged, "%s", seen.Name)
+	}
+	return text, nil
 }
 
 // hashes are the hashes of contents, each computed once.

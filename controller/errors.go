@@ -21,6 +21,7 @@ var (
 	errMixedSliceInstance   = errors.New("units with and without @. mixed")
 	errMultipleAtInUnitName = errors.New("more than one @ in unit name")
 	errNoSliceIDsGiven      = errors.New("neither DesiredSlices nor SliceIDs given")
+	errNothingToMakeOf      = errors.New("slices have gone meanwhile, and the request names no units to make others of")
 	errNoUnitsInGroup       = errors.New("no units in group")
 	errSlicesGiven          = errors.New("both DesiredSlices and SliceIDs given")
 	errUnitConflict         = errors.New("unit exists with another content")

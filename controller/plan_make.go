@@ -209,6 +209,9 @@ func (f *differ) units(ctx context.Context, r *updateRun, slice *comparedSlice) 
 		base := baseOf(detail.Name)
 		there[base] = true
 		hash, wanted := r.content.hashes[base]
+		if wanted && r.scales() {
+			continue // any content will do
+		}
 		unit := PlannedUnit{Name: detail.Name}
 		switch known := hashOnCluster(detail); {
 		case !wanted:
@@ -229,7 +232,7 @@ func (f *differ) units(ctx context.Context, r *updateRun, slice *comparedSlice) 
 	}
 	for _, base := range slices.Sorted(maps.Keys(r.content.hashes)) {
 		if !there[base] {
-			planned = append(planned, PlannedUnit{Name: r.unitName(base, slice.id), Reason: UnitMissing})
+			planned = append(planned, PlannedUnit{Name: extendName(base, slice.id), Reason: UnitMissing})
 		}
 	}
 	return planned, nil

@@ -107,3 +107,20 @@ func TestPlanScale(t *testing.T) {
 		assert.True(t, plan.UpToDate())
 	})
 }
+
+// Scaling goes by no content, and so shows no differences.
+func TestPlanScaleOfSlicesThatDiffer(t *testing.T) {
+	inBubble(t, 3, nil, func(t *testing.T, b *bench) {
+		ids := b.idsOf("web")
+		require.NoError(t, b.cluster.Put("web-app@"+ids[0]+".service", service("v2"), "launched"))
+		require.NoError(t, b.cluster.Put("web-log@"+ids[1]+".service", service("v2"), "launched"))
+		time.Sleep(time.Minute)
+		for _, req := range []controller.Request{of("web"), v2(0)} {
+			plan, err := b.controller.(controller.Planner).PlanScale(t.Context(), req, 1, controller.UpdateOptions{})
+			require.NoError(t, err)
+			for _, slice := range plan.Slices {
+				assert.Empty(t, slice.Units)
+			}
+		}
+	})
+}

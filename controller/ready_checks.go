@@ -35,7 +35,7 @@ func ReadyTCP(port int) ReadyCheck {
 // machine of the slice. Answers from 200 to 399 pass; redirects are not followed.
 func ReadyHTTP(port int, path string) ReadyCheck {
 	return func(ctx context.Context, slice SliceStatus) error {
-		reference, err := url.Parse("/" + strings.TrimPrefix(path, "/"))
+		reference, err := url.Parse("/" + strings.TrimLeft(path, "/"))
 		if err != nil {
 			return errmask.Maskf(err, "path of the ready check")
 		}

@@ -102,16 +102,18 @@ func (c *controller) lookBeforeScale(ctx context.Context, req Request, n int, op
 		return nil, err
 	}
 	var content groupContent
-	if len(req.Units) > 0 {
-		content, err = newGroupContent(req)
-	} else {
+	unnamed := len(req.Units) == 0
+	if unnamed {
 		req.Units, content, err = c.unitsFromCluster(look, req, n, found)
+	} else {
+		content, err = newGroupContent(req)
 	}
 	if err != nil {
 		return nil, err
 	}
 	run := c.newRun("scale", req, opts, content, found)
 	run.target = &scaling{contents: contentsOf(req), slices: n}
+	run.unnamed = unnamed
 	return run, run.allowed()
 }
 
@@ -141,7 +143,7 @@ func (c *controller) unitsFromCluster(ctx context.Context, req Request, n int, n
 	for _, base := range slices.Sorted(maps.Keys(samples)) {
 		unit := Unit{Name: base}
 		if grows {
-			text, err := c.backend.ReadContent(ctx, samples[base].Name)
+			text, err := c.readSeen(ctx, samples[base])
 			if err != nil {
 				return nil, content, errmask.Maskf(err, "read what new slices are to be made of")
 			}

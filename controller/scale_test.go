@@ -164,3 +164,45 @@ func TestScaleFromNothing(t *testing.T) {
 		assert.Len(t, b.idsOf("web"), 3)
 	})
 }
+
+// A Scale that was to make no slice has read no content, and makes none when slices go meanwhile.
+func TestScaleMakesNothingOfNothing(t *testing.T) {
+	inBubble(t, 4, nil, func(t *testing.T, b *bench) {
+		created, err := b.controller.(controller.Scaler).Scale(t.Context(), of("web"), 3, controller.UpdateOptions{})
+		require.NoError(t, err)
+		for _, name := range b.names("web") {
+			b.cluster.Remove(name)
+		}
+		failure := failureOf(t, b.outcome(created, nil))
+		assert.ErrorContains(t, failure, "names no units to make others of")
+		assert.Empty(t, b.names("web"))
+	})
+}
+
+// New slices are made of what the call has compared, not of what somebody has put there since.
+func TestScaleReadsWhatItHasCompared(t *testing.T) {
+	onInterposed(t, 2, nil, func(t *testing.T, b *bench, between *interposed) {
+		between.onRead(func(name string) error { return b.cluster.Put(name, service("other"), "launched") })
+		assert.ErrorContains(t, b.scale(of("web"), 3, controller.UpdateOptions{}), "changed the content meanwhile")
+		assert.Len(t, b.idsOf("web"), 2)
+	})
+}
+
+// What a failed Scale calls new is of the request's content or, where it names none, made by it.
+func TestScaleThatFailsSaysWhatIsNew(t *testing.T) {
+	for _, rollback := range []bool{false, true} {
+		inBubble(t, 2, failsFrom(2), func(t *testing.T, b *bench) {
+			found := b.idsOf("web")
+			failure := failureOf(t, b.scale(v2(0), 4, controller.UpdateOptions{MinAlive: 2, Rollback: rollback}))
+			assert.Equal(t, found, failure.Old)
+			assert.NotContains(t, failure.New, found[0])
+		})
+		inBubble(t, 2, failsFrom(4), func(t *testing.T, b *bench) {
+			require.NoError(t, b.update(v2(0), controller.UpdateOptions{}))
+			found := b.idsOf("web")
+			failure := failureOf(t, b.scale(of("web"), 4, controller.UpdateOptions{MinAlive: 2, Rollback: rollback}))
+			assert.Equal(t, found, failure.Old)
+			assert.Len(t, failure.New, map[bool]int{true: 0, false: 1}[rollback])
+		})
+	}
+}

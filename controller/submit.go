@@ -56,7 +56,8 @@ func (c *controller) submit(ctx context.Context, req Request) error {
 		return c.backend.Submit(ctx, name, contents[name])
 	})
 	if err != nil {
-		return c.takeBack(ctx, without(out.tried, there), err)
+		_, err = c.takeBack(ctx, without(out.tried, there), err)
+		return err
 	}
 	for _, name := range without(names, there) {
 		c.births.note(req.Group, sliceOf(name))
@@ -127,10 +128,10 @@ func checkConflicts(contents map[string]string, existing []fleet.UnitDetail) ([]
 }
 
 // takeBack destroys what a call has created before its writes failed (R9), under a context of its own: the one at hand
-// may be what ended the call. It gives the cause, and what has become of the units.
-func (c *controller) takeBack(ctx context.Context, created []string, cause error) error {
+// may be what ended the call. It gives the units that may be left, and the cause with what has become of the units.
+func (c *controller) takeBack(ctx context.Context, created []string, cause error) ([]string, error) {
 	if len(created) == 0 {
-		return cause
+		return nil, cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.CleanupTimeout)
 	defer cancel()
@@ -150,8 +151,8 @@ func (c *controller) takeBack(ctx context.Context, created []string, cause error
 	}
 	if len(errs) > 0 {
 		slices.Sort(left)
-		return &explained{err: cause, note: fmt.Sprintf("taking back what was created failed too, look after %s: %v",
+		return left, &explained{err: cause, note: fmt.Sprintf("taking back what was created failed too, look after %s: %v",
 			listNames(left), errorList(errs))}
 	}
-	return &explained{err: cause, note: "what had been created, or may have been, is destroyed again: " + listNames(created)}
+	return nil, &explained{err: cause, note: "what had been created, or may have been, is destroyed again: " + listNames(created)}
 }

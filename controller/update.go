@@ -174,11 +174,10 @@ func (r *updateRun) allowed() error {
 // nothingToDo says whether the run has ended before it began, and how.
 func (r *updateRun) nothingToDo() (bool, error) {
 	s := r.situationAtCall()
-	_, scales := r.target.(*scaling)
 	switch {
 	case s.wanted == 0:
 		return true, errmask.Mask(errUnitNotFound)
-	case scales:
+	case r.scales():
 		return len(s.slices) == s.wanted && s.atCall().toReplace == 0, nil
 	case s.found >= s.wanted && r.namesOnlyMissing(s):
 		return true, errmask.Maskf(errUnitSliceNotFound, "slices %s", strings.Join(r.req.SliceIDs, ", "))

@@ -42,6 +42,9 @@ func (r *updateRun) launch(ctx context.Context, ids []string, compared compariso
 		m.rising = r.waitForRunning(m.names())
 		m.rising.judge.failedBefore = r.controller.failedUnits(slice.units)
 		for _, detail := range slice.units {
+			if m.material.loaded[baseOf(detail.Name)] {
+				continue // it was not launched before either
+			}
 			names = append(names, detail.Name)
 			owner[detail.Name] = id
 		}
@@ -54,6 +57,11 @@ func (r *updateRun) create(ctx context.Context, n int) {
 	if n == 0 || ctx.Err() != nil {
 		return
 	}
+	if goal, scales := r.target.(*scaling); scales && goal.unread() {
+		r.owed = 0
+		r.end(errNothingToMakeOf)
+		return
+	}
 	ids, err := r.newIDs(n)
 	if err != nil {
 		r.end(err)
@@ -62,14 +70,14 @@ func (r *updateRun) create(ctx context.Context, n int) {
 	owner := map[string]string{}
 	var launched, loaded []string
 	for _, id := range ids {
-		m := r.newSlice(id)
+		id, m := r.newSlice(id)
 		for _, name := range m.names() {
 			owner[name] = id
-		}
-		if m.material.loaded {
-			loaded = append(loaded, m.names()...)
-		} else {
-			launched = append(launched, m.names()...)
+			if m.material.loaded[baseOf(name)] {
+				loaded = append(loaded, name)
+			} else {
+				launched = append(launched, name)
+			}
 		}
 	}
 	r.owed = max(0, r.owed-n)
@@ -82,19 +90,22 @@ func (r *updateRun) create(ctx context.Context, n int) {
 	})
 }
 
-// newSlice takes up a slice that is about to be made.
-func (r *updateRun) newSlice(id string) *sliceMemory {
+// newSlice takes up a slice that is about to be made. It gets the ID, unless it is of units that have none.
+func (r *updateRun) newSlice(id string) (string, *sliceMemory) {
 	m := newSliceMemory()
 	m.material = r.target.next()
+	if !m.material.sliced() {
+		id = ""
+	}
 	for base := range m.material.contents {
-		m.units[r.unitName(base, id)] = true
+		m.units[extendName(base, id)] = true
 	}
 	m.made, m.isNew, m.fresh, m.unreadySince = true, true, r.content.isOf(m.material), time.Now()
 	m.rising = r.waitForRunning(m.names())
 	r.memory[id], r.groupIDs[id], r.usedIDs[id] = m, true, true
 	r.controller.births.note(r.req.Group, id)
 	r.events.slice(id, PhaseSubmitting, false, nil)
-	return m
+	return id, m
 }
 
 // raise writes what new slices need to run. A slice of which a unit was not written has failed.
@@ -121,27 +132,19 @@ func (r *updateRun) raise(ctx context.Context, verb string, names []string, owne
 	}
 }
 
-// unitName is the name of a unit base's unit in a slice.
-func (r *updateRun) unitName(base, id string) string {
-	if r.content.sliced {
-		return extendName(base, id)
-	}
-	return base
-}
-
 // unitNames are the units that the request has for a slice.
 func (r *updateRun) unitNames(id string) []string {
 	names := make([]string, 0, len(r.req.Units))
 	for _, unit := range r.req.Units {
-		names = append(names, r.unitName(unit.Name, id))
+		names = append(names, extendName(unit.Name, id))
 	}
 	return names
 }
 
 // newIDs gives IDs for n new slices: those that the request names and the group never had, then new ones. The slice of an
-// instance group has none.
+// instance group has none; what comes back may have been sliced before.
 func (r *updateRun) newIDs(n int) ([]string, error) {
-	if !r.content.sliced {
+	if !r.content.sliced && !r.restores() {
 		return []string{""}, nil
 	}
 	var ids []string

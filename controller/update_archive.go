@@ -35,13 +35,9 @@ func (a *archive) keep(ctx context.Context, going []*comparedSlice) error {
 		names = append(names, detail.Name)
 	}
 	_, err := a.controller.forEach(ctx, "read", names, func(ctx context.Context, name string) error {
-		text, err := a.controller.backend.ReadContent(ctx, name)
+		text, err := a.controller.readSeen(ctx, units[keyOf[name]])
 		if err != nil {
 			return err
-		}
-		hash, err := fleet.UnitHash(text)
-		if detail := units[keyOf[name]]; err == nil && detail.Hash != "" && detail.Hash != hash {
-			return errmask.Maskf(errContentChanged, "%s", name)
 		}
 		a.mutex.Lock()
 		defer a.mutex.Unlock()
@@ -60,9 +56,12 @@ func archiveKey(detail fleet.UnitDetail) string {
 
 // materialOf gives what a slice is made of, which has been kept.
 func (a *archive) materialOf(slice *comparedSlice, down bool) material {
-	m := material{contents: map[string]string{}, loaded: !slice.launched(), untried: down}
+	m := material{contents: map[string]string{}, loaded: map[string]bool{}, untried: down || !slice.launched()}
 	for _, detail := range slice.units {
 		m.contents[baseOf(detail.Name)] = a.texts[archiveKey(detail)]
+		if detail.Desired != "launched" {
+			m.loaded[baseOf(detail.Name)] = true
+		}
 	}
 	return m
 }

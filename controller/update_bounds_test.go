@@ -17,7 +17,7 @@ type boundsCheck struct {
 	wanted   int
 	found    int
 	slices   map[string]*checkedSlice
-	lost     map[string]bool // slices that failed or were lost without the update's doing
+	lost     map[string]time.Time // slices that failed or were lost without the update's doing, and when
 	findings []string
 	minimum  int  // fewest slices that ran at any moment
 	greatest int  // most slices that existed
@@ -36,13 +36,18 @@ type checkedUnit struct {
 }
 
 func newBoundsCheck(group string, opts controller.UpdateOptions, wanted int) *boundsCheck {
-	return &boundsCheck{group: group, opts: opts, wanted: wanted, slices: map[string]*checkedSlice{}, lost: map[string]bool{}}
+	return &boundsCheck{group: group, opts: opts, wanted: wanted, slices: map[string]*checkedSlice{}, lost: map[string]time.Time{}}
 }
 
 // begin is called when the update is about to be asked for: from here on the bounds hold.
 func (c *boundsCheck) begin() {
 	c.switched = true
-	c.lost = map[string]bool{}
+	for id, at := range c.lost {
+		// What was lost just before the call may still be shown as running.
+		if time.Since(at) > time.Second {
+			delete(c.lost, id)
+		}
+	}
 	for _, slice := range c.slices {
 		for _, unit := range slice.units {
 			unit.taken = false // by another update, which is no more
@@ -87,7 +92,7 @@ func (c *boundsCheck) take(change fleettest.Change) {
 	}
 	happened := change.Kind == fleettest.SystemdChanged || change.Kind == fleettest.Unloaded
 	if happened && ranBefore && !slice.runs() && !slice.taken() {
-		c.lost[id] = true
+		c.lost[id] = change.Time
 	}
 	if c.switched {
 		c.check(change)

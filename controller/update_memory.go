@@ -129,6 +129,7 @@ func (r *updateRun) forgetGone(compared comparison) {
 			if m.absent < r.controller.config.WaitCount {
 				continue
 			}
+			m.health.stop()
 			delete(r.memory, id)
 			r.events.slice(id, PhaseDestroyed, false, errVanished)
 			if m.own() && m.failure == nil {

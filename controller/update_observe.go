@@ -116,7 +116,7 @@ func (r *updateRun) newSliceName() string {
 
 // age is how young a slice is where that decides who goes: when slices are too many.
 func (r *updateRun) age(id string) int {
-	if _, scales := r.target.(*scaling); scales {
+	if r.scales() {
 		return r.controller.births.age(r.req.Group, id)
 	}
 	return 0
@@ -125,6 +125,12 @@ func (r *updateRun) age(id string) int {
 // restores says whether this is the way back.
 func (r *updateRun) restores() bool {
 	_, ok := r.target.(*restoration)
+	return ok
+}
+
+// scales says whether this is a change of the number of slices.
+func (r *updateRun) scales() bool {
+	_, ok := r.target.(*scaling)
 	return ok
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/squadronctl/squadron/controller"
+	"github.com/squadronctl/squadron/fleet/fleettest"
 	"github.com/squadronctl/squadron/task"
 )
 
@@ -88,4 +89,59 @@ func TestPauseOfWhatCannotBePaused(t *testing.T) {
 		assert.ErrorContains(t, pauser.Pause(t.Context(), stop.ID), "has ended")
 		assert.True(t, controller.IsInvalidArgument(controller.NewController(controller.Config{}).(controller.Pauser).Pause(t.Context(), "x")))
 	})
+}
+
+// A paused update that is cancelled comes to its end even where it can't finish what it has begun.
+func TestR6CancelledWhilePausedEnds(t *testing.T) {
+	onInterposed(t, 2, nil, func(t *testing.T, b *bench, between *interposed) {
+		opts := controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2, ReadySecs: 30, Rollback: true}
+		created, err := b.controller.Update(t.Context(), v2(0), opts)
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		between.onRead(func(string) error { return notNow{} })
+		for id, content := range b.contentBySlice("web") {
+			if content == "v1" { // another content, which has to be read before it may go
+				require.NoError(t, b.cluster.Put("web-app@"+id+".service", service("v1b"), "launched"))
+			}
+		}
+		require.NoError(t, b.controller.(controller.Pauser).Pause(t.Context(), created.ID))
+		require.NoError(t, b.tasks.(task.Canceler).Cancel(t.Context(), created.ID))
+		time.Sleep(time.Hour)
+		found, err := b.tasks.FetchState(t.Context(), created.ID)
+		require.NoError(t, err)
+		require.True(t, task.HasFinalStatus(found))
+		assert.ErrorIs(t, failureOf(t, found.Error), context.Canceled)
+	})
+}
+
+// A cancelled update is not rolled back, and so what it has taken away gets its successor, whatever failed before.
+func TestR6CancelledAfterAFailureLeavesNoGap(t *testing.T) {
+	for _, rollback := range []bool{false, true} {
+		first := ""
+		onInterposed(t, 4, func(start fleettest.Start) fleettest.Behavior {
+			if first == "" && isV2(start.Content) {
+				first = start.Name
+			}
+			return fleettest.Behavior{Fail: start.Name == first}
+		}, func(t *testing.T, b *bench, between *interposed) {
+			begin, slow := time.Now(), ""
+			between.onStop(func(name string) error { // one of two is still going when the other's successor has failed
+				if slow == "" {
+					slow = name
+				}
+				if name == slow && time.Since(begin) < time.Minute {
+					return notNow{}
+				}
+				return nil
+			})
+			created, err := b.controller.Update(t.Context(), v2(0), controller.UpdateOptions{MinAlive: 2, Rollback: rollback})
+			require.NoError(t, err)
+			time.Sleep(30 * time.Second)
+			require.NoError(t, b.tasks.(task.Canceler).Cancel(t.Context(), created.ID))
+			failure := failureOf(t, b.outcome(created, nil))
+			assert.True(t, controller.IsUnitFailed(failure), "%v", failure)
+			assert.False(t, failure.RolledBack)
+			assert.Len(t, failure.New, 1, "%v", failure)
+		})
+	}
 }

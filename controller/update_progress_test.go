@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -126,5 +127,35 @@ func TestPauseIsReported(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []controller.UpdatePhase{controller.PhasePaused, controller.PhaseResumed}, told)
+	})
+}
+
+// A failed slice that only the end of the update destroys is told to be gone, and one that it can't destroy to be leaving.
+func TestR27ProgressOfWhatTheEndDestroys(t *testing.T) {
+	onInterposed(t, 2, failsFrom(1), func(t *testing.T, b *bench, between *interposed) {
+		stuck := b.idsOf("web")[0]
+		b.cluster.FailUnit("web-app@" + stuck + ".service")
+		time.Sleep(20 * time.Second)
+		between.onStop(func(name string) error {
+			if strings.Contains(name, stuck) {
+				return errRefused
+			}
+			return nil
+		})
+		there := map[string]controller.UpdatePhase{}
+		failure := failureOf(t, b.update(v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 1, Progress: func(event controller.UpdateEvent) {
+			if event.Unit == "" {
+				there[event.Slice] = event.Phase
+			}
+			if event.Unit == "" && event.Phase == controller.PhaseDestroyed {
+				delete(there, event.Slice)
+			}
+		}}))
+		require.ErrorIs(t, failure, errRefused)
+		require.ErrorContains(t, failure, "destroyed again")
+		assert.Len(t, there, 2)
+		for _, id := range b.idsOf("web") {
+			assert.Contains(t, there, id)
+		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,12 +27,12 @@ var errNotYet = errors.New("still warming up")
 func TestReadyCheckHoldsTheUpdate(t *testing.T) {
 	inBubble(t, 2, nil, func(t *testing.T, b *bench) {
 		begin := time.Now()
-		var seen []controller.SliceStatus
+		var last atomic.Pointer[controller.SliceStatus]
 		opts := controller.UpdateOptions{MaxGrowth: 2, MinAlive: 2, ReadySecs: 20, Ready: func(_ context.Context, slice controller.SliceStatus) error {
 			if time.Since(begin) < time.Minute {
 				return errNotYet
 			}
-			seen = append(seen[:0:0], slice)
+			last.Store(&slice)
 			return nil
 		}}
 		created, err := b.controller.Update(t.Context(), v2(0), opts)
@@ -40,11 +41,12 @@ func TestReadyCheckHoldsTheUpdate(t *testing.T) {
 		old, fresh, _ := b.sliceContents("web")
 		assert.Equal(t, [2]int{2, 2}, [2]int{old, fresh}, "no old slice goes before a new one counts")
 		require.NoError(t, b.outcome(created, nil))
-		require.Len(t, seen, 1)
-		assert.Equal(t, "web", seen[0].Group)
-		assert.Contains(t, b.idsOf("web"), seen[0].ID)
-		require.Len(t, seen[0].Units, 2)
-		assert.NotEmpty(t, seen[0].IPs())
+		seen := last.Load()
+		require.NotNil(t, seen)
+		assert.Equal(t, "web", seen.Group)
+		assert.Contains(t, b.idsOf("web"), seen.ID)
+		require.Len(t, seen.Units, 2)
+		assert.NotEmpty(t, seen.IPs())
 	})
 }
 
@@ -153,5 +155,56 @@ func startsAfter(delay time.Duration) func(fleettest.Start) fleettest.Behavior {
 			return fleettest.Behavior{}
 		}
 		return fleettest.Behavior{StartDelay: delay}
+	}
+}
+
+// The check of a slice that somebody destroys is ended with the slice.
+func TestReadyCheckEndsWithItsSlice(t *testing.T) {
+	inBubble(t, 1, nil, func(t *testing.T, b *bench) {
+		begun, ended := make(chan string, 1), make(chan error, 1)
+		created, err := b.controller.Update(t.Context(), v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 1, Ready: func(ctx context.Context, slice controller.SliceStatus) error {
+			begun <- slice.ID
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return errNotYet
+		}})
+		require.NoError(t, err)
+		id := <-begun
+		b.cluster.Remove("web-app@" + id + ".service")
+		b.cluster.Remove("web-log@" + id + ".service")
+		require.ErrorIs(t, <-ended, context.Canceled)
+		assert.ErrorContains(t, b.outcome(created, nil), "vanished")
+	})
+}
+
+// A path is a path, however many slashes it begins with.
+func TestReadyHTTPAsksTheSliceOnly(t *testing.T) {
+	var path string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { path = r.URL.String() }))
+	defer server.Close()
+	host, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	number, err := strconv.Atoi(port)
+	require.NoError(t, err)
+	slice := controller.SliceStatus{Units: []fleet.UnitStatus{{Machine: []fleet.MachineStatus{{IP: net.ParseIP(host)}}}}}
+	require.NoError(t, controller.ReadyHTTP(number, "//elsewhere.invalid/ready?full=1")(t.Context(), slice))
+	assert.Equal(t, "/elsewhere.invalid/ready?full=1", path)
+}
+
+// A time limit without end is none.
+func TestTimeLimitsWithoutEnd(t *testing.T) {
+	for _, opts := range []controller.UpdateOptions{
+		{MaxGrowth: 1, MinAlive: 2},
+		{MaxGrowth: 1, MinAlive: 2, ReadySecs: 5, SliceTimeout: math.MaxInt64},
+	} {
+		onBench(t, fleettest.Config{Timing: fleettest.Measured()}, func(config *controller.Config) {
+			if opts.SliceTimeout == 0 {
+				config.WaitTimeout = math.MaxInt64
+			}
+		}, func(t *testing.T, b *bench) {
+			b.do(b.controller.Submit, request("web", 2))
+			b.do(b.controller.Start, of("web"))
+			require.NoError(t, b.update(v2(0), opts))
+		})
 	}
 }

@@ -108,15 +108,22 @@ func listSlices(ids []string) string {
 // discardRest destroys the failed new slices that the update did not get to, under a context of its own. Those that may
 // run for all that is known are left. Nothing else is under way any more, so these removals are not spread out.
 func (r *updateRun) discardRest(ctx context.Context, cause error) error {
-	var names []string
+	var ids, names []string
 	for _, id := range slices.Sorted(maps.Keys(r.memory)) {
 		m := r.memory[id]
 		if m.failure != nil && m.made && (m.down || m.absent > 0) {
-			names = append(names, m.names()...)
-			delete(r.memory, id)
+			r.takeUp(id, true)
+			ids, names = append(ids, id), append(names, m.names()...)
 		}
 	}
-	return r.controller.takeBack(ctx, names, cause)
+	left, err := r.controller.takeBack(ctx, names, cause)
+	for _, id := range ids {
+		if !slices.ContainsFunc(r.memory[id].names(), func(name string) bool { return slices.Contains(left, name) }) {
+			delete(r.memory, id)
+			r.events.slice(id, PhaseDestroyed, false, nil)
+		}
+	}
+	return err
 }
 
 // standing says which slices there are, by what the last look showed.
@@ -146,19 +153,21 @@ func (r *updateRun) standing(cause error) *UpdateFailure {
 
 // hasNewContent says whether a slice is of what the update wants, whichever way the run leads.
 func (r *updateRun) hasNewContent(id string, m *sliceMemory) bool {
-	way, back := r.target.(*restoration)
-	switch {
+	fresh := m.fresh && !r.opts.Force && !r.unnamed
+	switch way, back := r.target.(*restoration); {
+	case r.scales():
+		return m.made || fresh
 	case !back:
 		return m.isNew
 	case m.made:
-		return m.fresh && !r.opts.Force // what came back may have been new before
+		return fresh // what came back may have been new before
 	default:
-		return way.made[id] && !r.wasOld(id) || m.fresh && !r.opts.Force
+		return way.made[id] && !r.wasOld(id) || fresh
 	}
 }
 
-// wasOld says whether a slice was there at the call with another content.
+// wasOld says whether a slice was there at the call and counted as old.
 func (r *updateRun) wasOld(id string) bool {
 	slice := r.atCall.slices[id]
-	return slice != nil && !slice.isNew()
+	return slice != nil && (r.opts.Force || r.unnamed || !slice.isNew())
 }

@@ -32,9 +32,10 @@ func (r *updateRun) wayBack() *updateRun {
 		opts:       r.opts,
 		content:    r.content,
 		target:     way,
-		found:      r.found,
+		found:      max(r.found, r.target.wanted(0)), // the room that the update had is there on the way back, too
 		atCall:     r.atCall,
 		control:    r.control,
+		unnamed:    r.unnamed,
 		events:     r.events,
 		memory:     map[string]*sliceMemory{},
 		taken:      map[string]material{},
@@ -60,8 +61,20 @@ func (r *updateRun) wayBack() *updateRun {
 			way.made[id] = true // its rest has to go before it can come back
 			way.lacking = append(way.lacking, r.taken[id])
 		default:
-			way.stopped[id] = !r.taken[id].loaded
+			way.stopped[id] = len(r.taken[id].loaded) < len(r.taken[id].contents)
+			back.memory[id].material = r.taken[id]
 		}
 	}
+	// What ran comes back first: it may be needed for MinAlive before anything else can go on.
+	slices.SortStableFunc(way.lacking, func(a, b material) int {
+		switch {
+		case a.untried == b.untried:
+			return 0
+		case b.untried:
+			return -1
+		default:
+			return 1
+		}
+	})
 	return back
 }

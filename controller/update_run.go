@@ -29,18 +29,20 @@ type updateRun struct {
 	events     *progress
 	checks     sync.WaitGroup // calls of opts.Ready
 	archive    *archive       // nil unless what is taken away may have to come back
+	unnamed    bool           // the request named no units: it says nothing of which content slices are to be
 
-	memory   map[string]*sliceMemory // by slice ID
-	taken    map[string]material     // what slices that were taken away had been made of
-	groupIDs idSet                   // IDs that the group has or had
-	usedIDs  idSet                   // and those of units named alike: no new slice gets one of its own choice
-	gone     int                     // old slices taken away for good
-	owed     int                     // slices taken away whose successor has yet to be made
-	ending   error                   // why nothing new is taken up; nil while the update goes on
-	vanished []error                 // own slices that somebody else has destroyed
-	headway  headway
-	moved    time.Time // when something was last done or under way
-	seen     time.Time // when the last look succeeded
+	memory    map[string]*sliceMemory // by slice ID
+	taken     map[string]material     // what slices that were taken away had been made of
+	groupIDs  idSet                   // IDs that the group has or had
+	usedIDs   idSet                   // and those of units named alike: no new slice gets one of its own choice
+	gone      int                     // old slices taken away for good
+	owed      int                     // slices taken away whose successor has yet to be made
+	ending    error                   // why nothing new is taken up; nil while the update goes on
+	cancelled bool                    // the task has been cancelled; nothing is rolled back then
+	vanished  []error                 // own slices that somebody else has destroyed
+	headway   headway
+	moved     time.Time // when something was last done or under way
+	seen      time.Time // when the last look succeeded
 }
 
 // carryOut runs the update to its end. The context's end makes it take up nothing new, and end what is under way; only
@@ -76,6 +78,7 @@ func (r *updateRun) converge(ctx, work context.Context) error {
 	for first := true; ; first = false {
 		compared, err := r.look(work, first)
 		if ctx.Err() != nil {
+			r.cancelled = true
 			r.end(endOf(ctx))
 		}
 		if err != nil {
@@ -127,11 +130,11 @@ func (h *headway) note(ready, gone int) {
 func (r *updateRun) over(s situation, d decision) error {
 	limit := r.controller.config.WaitTimeout
 	r.headway.note(s.ready(), r.gone)
-	if s.paused {
+	if s.paused && r.ending == nil {
 		r.headway.at, r.moved = time.Now(), time.Now()
 	}
 	// A removal has two waits, a slice one and ReadySecs.
-	if stuck := time.Since(r.headway.at); stuck >= 2*max(limit, r.sliceTimeout())+r.readyTime() {
+	if stuck := time.Since(r.headway.at); (stuck-r.readyTime())/2 >= max(limit, r.sliceTimeout()) {
 		err := errmask.Maskf(errWaitTimeoutReached, "no headway for %v: %s", stuck, s.numbers())
 		if r.ending != nil {
 			return errorList{r.ending, err}
@@ -244,7 +247,7 @@ func (r *updateRun) newSituation() situation {
 		owed:      r.owed,
 	}
 	s.ending = r.ending != nil || s.paused
-	if r.ending != nil && r.opts.Rollback && !errmask.Has(r.ending, context.Canceled) {
+	if r.ending != nil && r.opts.Rollback && !r.restores() && !r.cancelled {
 		s.owed = 0 // what has to come back is old content
 	}
 	return s

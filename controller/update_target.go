@@ -19,8 +19,19 @@ type target interface {
 // material is what one slice is made of.
 type material struct {
 	contents map[string]string // by unit base
-	// loaded: it is not to be launched. untried: it need not run to count, since what it is a copy of did not either.
-	loaded, untried bool
+	loaded   map[string]bool   // unit bases that are not to be launched
+	// untried: it need not run to count, since what it is a copy of did not either.
+	untried bool
+}
+
+// sliced says whether its units carry a slice's ID.
+func (m material) sliced() bool {
+	for base := range m.contents {
+		if isTemplate(base) {
+			return true
+		}
+	}
+	return false
 }
 
 // replacement is the target of an update: so many slices of the request's content.
@@ -57,6 +68,16 @@ func (t *scaling) isNew(slice *comparedSlice, made bool) bool {
 		return !slice.changed
 	}
 	return !slice.lacking
+}
+
+// unread says that the contents are not known: none was read, since no slice was to be made.
+func (t *scaling) unread() bool {
+	for _, text := range t.contents {
+		if text == "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *scaling) mayRemove(string) bool { return true }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,18 +45,23 @@ func readIdentity(file string) (ssh.Signer, error) {
 
 // login is what one handshake logs in with.
 type login struct {
+	ctx      context.Context // ends when the handshake has to
 	user     string
-	identity ssh.Signer // nil where there is no file
-	socket   string     // the agent's, empty where there is none
-	timeout  time.Duration
+	identity ssh.Signer    // nil where there is no file
+	socket   string        // the agent's, empty where there is none
+	patience time.Duration // how long the agent may take to list its keys
 
-	agent   net.Conn // nil until the keys are asked for
-	offered int      // how many keys were put on offer
-	err     error    // why the agent gave none
+	agent   net.Conn    // nil until the keys are asked for
+	uncut   func() bool // leaves its connection to close
+	offered int         // how many keys were put on offer
+	err     error       // why the agent gave none
 }
 
-func (t *sshTunnel) newLogin() *login {
-	return &login{user: t.config.Username, identity: t.identity, socket: os.Getenv(agentVariable), timeout: t.config.Timeout}
+func (t *sshTunnel) newLogin(ctx context.Context) *login {
+	return &login{
+		ctx: ctx, user: t.config.Username, identity: t.identity, socket: os.Getenv(agentVariable),
+		patience: t.config.Timeout / 2, // so that there is time for the file's key where the agent is silent
+	}
 }
 
 // keys gives the identity file's key and the agent's. The file's comes first, since servers cut off those who try many. An
@@ -82,21 +88,29 @@ func (l *login) keys() ([]ssh.Signer, error) {
 
 func (l *login) agentKeys() ([]ssh.Signer, error) {
 	if l.agent == nil {
-		connection, err := net.DialTimeout("unix", l.socket, l.timeout)
+		dialer := &net.Dialer{Timeout: l.patience}
+		connection, err := dialer.DialContext(l.ctx, "unix", l.socket)
 		if err != nil {
 			return nil, err
 		}
 		l.agent = connection
-		// An agent that stays silent holds nobody longer than the handshake may take.
-		if err := connection.SetDeadline(time.Now().Add(l.timeout)); err != nil {
-			return nil, err
-		}
+		// The ssh package waits for the agent whatever becomes of the connection.
+		l.uncut = context.AfterFunc(l.ctx, func() { connection.Close() })
 	}
-	return agent.NewClient(l.agent).Signers()
+	if err := l.agent.SetDeadline(time.Now().Add(l.patience)); err != nil {
+		return nil, err
+	}
+	keys, err := agent.NewClient(l.agent).Signers()
+	if err != nil {
+		return nil, err
+	}
+	// A signature may take longer: some agents ask somebody first.
+	return keys, l.agent.SetDeadline(time.Time{})
 }
 
 func (l *login) close() {
 	if l.agent != nil {
+		l.uncut()
 		l.agent.Close()
 	}
 }
@@ -119,12 +133,12 @@ func (l *login) explain(err error) error {
 }
 
 // clientConfig puts together what a handshake with the host at remote needs; the login is to be closed after it.
-func (t *sshTunnel) clientConfig(remote net.Addr) (*ssh.ClientConfig, *login, error) {
+func (t *sshTunnel) clientConfig(ctx context.Context, remote net.Addr) (*ssh.ClientConfig, *login, error) {
 	check, err := t.hostKeyChecker()
 	if err != nil {
 		return nil, nil, err
 	}
-	login := t.newLogin()
+	login := t.newLogin(ctx)
 	return &ssh.ClientConfig{
 		User:              login.user,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeysCallback(login.keys)},

@@ -3,7 +3,6 @@ package fleet
 import (
 	"io"
 	"net"
-	"net/http"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -115,12 +114,13 @@ func TestTunnelOffersAKeyOnce(t *testing.T) {
 	config.IdentityFile = writeIdentity(t, private)
 	tunnel, err := NewSSHTunnel(config)
 	require.NoError(t, err)
-	login := tunnel.(*sshTunnel).newLogin()
+	login := tunnel.(*sshTunnel).newLogin(t.Context())
 	defer login.close()
 	keys, err := login.keys()
 	require.NoError(t, err)
 	require.Len(t, keys, 2)
 	assert.Equal(t, signer.PublicKey().Marshal(), keys[0].PublicKey().Marshal())
+	assert.NotEqual(t, signer.PublicKey().Marshal(), keys[1].PublicKey().Marshal())
 }
 
 func TestTunnelSaysWhatTheAgentLacks(t *testing.T) {
@@ -152,20 +152,58 @@ func TestExpandHome(t *testing.T) {
 	}
 }
 
-// R31, R44: an agent that does not answer holds nobody longer than the handshake may take.
+// silentAgent names an agent at SSH_AUTH_SOCK that takes connections and never says a word. The channel is closed when it was
+// asked for keys.
+func silentAgent(t *testing.T) (asked chan struct{}) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "agent.sock")
+	listener, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	asked = make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		var once sync.Once
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			group.Go(func() {
+				_, _ = connection.Read(make([]byte, 1))
+				once.Do(func() { close(asked) })
+				_, _ = io.Copy(io.Discard, connection)
+				connection.Close()
+			})
+		}
+	})
+	t.Cleanup(func() { listener.Close(); group.Wait() })
+	t.Setenv(agentVariable, path)
+	return asked
+}
+
+// R31: an agent that does not answer matters only where there is no file, and then the error names it.
 func TestSilentAgent(t *testing.T) {
-	_, config := bench(t, http.NotFoundHandler())
-	socket := filepath.Join(t.TempDir(), "agent")
-	listener, err := net.Listen("unix", socket)
-	require.NoError(t, err)
-	defer listener.Close() // accepts by itself, and nobody reads
-	t.Setenv(agentVariable, socket)
-	config.Timeout = 200 * time.Millisecond
-	tunnel, err := NewSSHTunnel(config)
-	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/fleet/v1/units", nil)
-	require.NoError(t, err)
-	_, err = tunnel.RoundTrip(request)
-	require.Error(t, err)
+	_, config := bench(t, &cluster{})
+	silentAgent(t)
+	config.Timeout = 2 * time.Second
+	client, _ := tunnelled(t, config)
+	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
+
+	config.IdentityFile = ""
+	config.Timeout = 2 * time.Second
+	client, _ = tunnelled(t, config)
+	assert.ErrorContains(t, client.Start(t.Context(), "a.service"), "SSH agent: ")
+}
+
+// R44: Close waits for no agent.
+func TestCloseEndsTheWaitForAnAgent(t *testing.T) {
+	_, config := bench(t, &cluster{})
+	asked := silentAgent(t)
+	config.Timeout = time.Hour
+	client, tunnel := tunnelled(t, config)
+	failed := make(chan error)
+	go func() { failed <- client.Start(t.Context(), "a.service") }()
+	<-asked
 	require.NoError(t, tunnel.(io.Closer).Close())
+	assert.ErrorIs(t, <-failed, net.ErrClosed)
 }

@@ -91,6 +91,7 @@ func (t *sshTunnel) forward(ctx context.Context, connection *sshConnection) (net
 	if err != nil {
 		return nil, err
 	}
+	connection.channels.Add(1)
 	return newChannelConn(connection, channel, channel, channel.Close), nil
 }
 

@@ -33,8 +33,8 @@ type channelConn struct {
 
 var _ net.Conn = (*channelConn)(nil)
 
+// newChannelConn wraps a channel that is counted as open.
 func newChannelConn(connection *sshConnection, reader io.Reader, writer io.Writer, end func() error) *channelConn {
-	connection.channels.Add(1)
 	return &channelConn{
 		reader: reader, writer: writer, end: end, connection: connection,
 		firstByte: func() {},
@@ -77,8 +77,7 @@ func (c *channelConn) Close() (err error) {
 	c.once.Do(func() {
 		c.closed.Store(true)
 		err = c.end()
-		c.connection.channels.Add(-1)
-		c.connection.queue.closed()
+		c.connection.channelClosed()
 	})
 	return err
 }

@@ -25,7 +25,7 @@ type sshConnection struct {
 	// dead is closed when client's connection has ended.
 	dead chan struct{}
 
-	channels atomic.Int32 // open now
+	channels atomic.Int32 // open now, those included whose command has yet to start
 	queue    *queue
 	mutex    sync.Mutex
 	way      way
@@ -37,6 +37,12 @@ func (s *sshConnection) end() {
 	if s.client != nil {
 		s.client.Close()
 	}
+}
+
+// channelClosed counts one channel less, whose place somebody may be waiting for.
+func (s *sshConnection) channelClosed() {
+	s.channels.Add(-1)
+	s.queue.closed()
 }
 
 func (s *sshConnection) knownWay() way {
@@ -152,7 +158,7 @@ func (t *sshTunnel) connect() (*ssh.Client, error) {
 		return nil, t.connectError(ctx, err)
 	}
 	cut := context.AfterFunc(ctx, func() { connection.Close() })
-	client, err := t.handshake(connection)
+	client, err := t.handshake(ctx, connection)
 	if !cut() && err == nil {
 		client.Close()
 		err = ctx.Err()
@@ -164,8 +170,8 @@ func (t *sshTunnel) connect() (*ssh.Client, error) {
 	return client, nil
 }
 
-func (t *sshTunnel) handshake(connection net.Conn) (*ssh.Client, error) {
-	config, login, err := t.clientConfig(connection.RemoteAddr())
+func (t *sshTunnel) handshake(ctx context.Context, connection net.Conn) (*ssh.Client, error) {
+	config, login, err := t.clientConfig(ctx, connection.RemoteAddr())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 
@@ -27,9 +28,34 @@ func (t *sshTunnel) hostKeyChecker() (ssh.HostKeyCallback, error) {
 	if err != nil {
 		return nil, errmask.Maskf(err, "known hosts")
 	}
+	authorities, err := authorityLines(path)
+	if err != nil {
+		return nil, errmask.Maskf(err, "known hosts")
+	}
 	return func(host string, remote net.Addr, key ssh.PublicKey) error {
-		return hostKeyError(check(host, remote, key), path, host, key)
+		err := check(host, remote, key)
+		if refused, ok := errors.AsType[*knownhosts.KeyError](err); ok {
+			refused.Want = slices.DeleteFunc(refused.Want, func(known knownhosts.KnownKey) bool { return authorities[known.Line] })
+		}
+		return hostKeyError(err, path, host, key)
 	}, nil
+}
+
+// authorityLines gives the numbers of the lines that name certificate authorities. The knownhosts package takes their keys
+// for the hosts' own, for which the server would then be asked.
+func authorityLines(path string) (map[int]bool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	lines, number := map[int]bool{}, 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == "@cert-authority" {
+			lines[number] = true
+		}
+	}
+	return lines, nil
 }
 
 // hostKeyError says of a key that was refused where the file stands against it, and what to do about it.

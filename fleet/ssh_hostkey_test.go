@@ -135,6 +135,24 @@ func TestTunnelAsksForKnownAlgorithms(t *testing.T) {
 	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
 }
 
+// R31: a line of a certificate authority says nothing about the kinds of keys that a host has itself.
+func TestTunnelPassesOverAuthorities(t *testing.T) {
+	_, config := bench(t, &cluster{})
+	login, private := newKey(t)
+	known, _ := newKey(t)
+	server := startSSH(t, login.PublicKey(), ecdsaKey(t), known)
+	config.Tunnel = server.address()
+	config.IdentityFile = writeIdentity(t, private)
+	authority := "@cert-authority " + hostLine(server.address(), ecdsaKey(t).PublicKey())
+	require.NoError(t, os.WriteFile(config.KnownHostsFile, []byte(authority+hostLine(server.address(), known.PublicKey())), 0o600))
+	client, _ := tunnelled(t, config)
+	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
+
+	require.NoError(t, os.WriteFile(config.KnownHostsFile, []byte(authority), 0o600))
+	client, _ = tunnelled(t, config)
+	assert.ErrorContains(t, client.Start(t.Context(), "a.service"), "has no key of that host")
+}
+
 // FuzzHostKeyChecker: whatever stands in the file of known hosts, a key that is not in it is refused, and nothing panics.
 func FuzzHostKeyChecker(f *testing.F) {
 	f.Add("[127.0.0.1]:22 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n")

@@ -83,9 +83,12 @@ func (t *sshTunnel) untilFree(ctx context.Context, c *sshConnection, full func(e
 		if _, refused := errors.AsType[*ssh.OpenChannelError](err); !refused {
 			return withClass(errTemporary, err), false // the connection is dead, and nothing was sent
 		}
+		// What is refused for another reason says nothing about how much there is to be had.
+		if _, refused := c.queue.state(); !full(err, refused) {
+			return err, false
+		}
 		c.queue.note(true)
-		_, refused := c.queue.state()
-		return err, full(err, refused)
+		return err, true
 	}
 	if pause, _ := c.queue.state(); pause == 0 {
 		if err, again := attempt(); !again {

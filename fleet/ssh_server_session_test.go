@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -14,6 +15,8 @@ type sessions struct {
 	run func(command string, stream ssh.Channel) (status uint32)
 	// max is how many may be open; 0 means none, as with OpenSSH.
 	max int
+	// delay goes before the answer to the request for a command, in a bubble.
+	delay time.Duration
 
 	open     int
 	mostOpen int
@@ -64,6 +67,7 @@ func (s *sshServer) session(request ssh.NewChannel) {
 			continue
 		}
 		s.count(func() { s.sessions.commands = append(s.sessions.commands, exec.Command) })
+		time.Sleep(s.sessions.delay)
 		_ = asked.Reply(s.sessions.run != nil, nil)
 		if s.sessions.run == nil {
 			continue

@@ -64,9 +64,11 @@ func (t *sshTunnel) openSession(ctx context.Context, connection *sshConnection, 
 	if err != nil {
 		return nil, err
 	}
+	connection.channels.Add(1)
 	out, in, err := s.start(connection)
 	if err != nil {
 		s.session.Close()
+		connection.channelClosed()
 		return nil, err
 	}
 	t.workers.Go(s.wait)

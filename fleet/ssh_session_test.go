@@ -78,8 +78,11 @@ func TestTunnelWaitsForASession(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		assert.ErrorIs(t, b.client.Start(short, "b.service"), context.DeadlineExceeded)
+		refused := b.server.seenSessions().refused
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, refused, b.server.seenSessions().refused, "nobody waits any more, so nobody asks")
 		group.Go(func() { assert.NoError(t, b.client.Start(t.Context(), "c.service")) })
-		time.Sleep(20 * time.Second) // longer than Timeout, shorter than RequestTimeout
+		time.Sleep(15 * time.Second) // longer than Timeout, shorter than RequestTimeout
 		close(release)
 		group.Wait()
 		connections, _, _ := b.server.seen()
@@ -140,6 +143,9 @@ func TestTunnelNeitherWay(t *testing.T) {
 				}
 				assert.Less(t, len(err.Error()), 2500)
 				assert.Equal(t, c.temporary, IsTemporary(err), "%v", err)
+				synctest.Wait()
+				assert.Zero(t, b.server.seenSessions().open)
+				assert.Zero(t, b.tunnel.current.channels.Load())
 				if name == "closed at once" {
 					return
 				}
@@ -192,6 +198,38 @@ func TestTunnelWaitsForAForwardedChannel(t *testing.T) {
 	client.retries = 0
 	require.NoError(t, client.Submit(t.Context(), "a.service", webContent))
 	server.count(func() { assert.Equal(t, 4, server.forwards) })
+}
+
+// R31: a refusal that is for no want of channels makes nobody wait.
+func TestTunnelRefusalIsNoShortage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, &cluster{}, SSHTunnelConfig{})
+		b.client.retries = 0
+		require.NoError(t, b.client.Submit(t.Context(), "a.service", webContent))
+		b.tunnel.transport.CloseIdleConnections()
+		b.server.refuseForwards(ssh.ConnectionFailed, -1)
+		began := time.Now()
+		sideBySide(20, func(int) {
+			err := b.client.Start(t.Context(), "a.service")
+			assert.True(t, IsTemporary(err), "%v", err)
+		})
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+// R31: a session is in use from when it is granted, however long its command takes to start: others wait for it.
+func TestTunnelWaitsForASlowCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, nil, SSHTunnelConfig{})
+		b.client.retries = 0
+		b.server.refuseForwards(ssh.ConnectionFailed, -1)
+		b.server.sessions.delay = 2 * noSessionAfter
+		b.server.allowSessions(1, func(_ string, stream ssh.Channel) uint32 {
+			serveHTTP(stream, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+			return 0
+		})
+		sideBySide(2, func(int) { assert.NoError(t, b.client.Start(t.Context(), "a.service")) })
+	})
 }
 
 // R31: fd-forward knows no TCP, so a server that refuses to forward it is the end.

@@ -30,15 +30,21 @@ func (m *Machine) makeRoot() error {
 	return m.configure()
 }
 
-// configure makes the host's system one that runs nothing but fleetd.
+// configure makes the host's system one that runs nothing but fleetd. Links in it may be absolute, and seen from here they
+// would lead to the host's own files; os.Root does not follow these.
 func (m *Machine) configure() error {
+	root, err := os.OpenRoot(m.Root())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, dir := range []string{
 		"etc/systemd/system/multi-user.target.wants", "etc/systemd/system/timers.target.wants",
 		"etc/systemd/system/sockets.target.wants", "lib/systemd/system/timers.target.wants",
 		// Each pass of fleet's agent reloads systemd, which runs all of these every time.
 		"lib/systemd/system-generators",
 	} {
-		if err := os.RemoveAll(filepath.Join(m.Root(), dir)); err != nil {
+		if err := root.RemoveAll(dir); err != nil {
 			return err
 		}
 	}
@@ -48,19 +54,18 @@ func (m *Machine) configure() error {
 		"etc/systemd/system/fleetd.service":         m.fleetdUnit(),
 		"etc/systemd/journald.conf.d/squadron.conf": "[Journal]\nStorage=persistent\nSystemMaxUse=32M\nRateLimitIntervalSec=0\n",
 	} {
-		path = filepath.Join(m.Root(), path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := root.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
-	wants := filepath.Join(m.Root(), "etc/systemd/system/multi-user.target.wants")
-	if err := os.Mkdir(wants, 0o755); err != nil {
+	const wants = "etc/systemd/system/multi-user.target.wants"
+	if err := root.Mkdir(wants, 0o755); err != nil {
 		return err
 	}
-	return os.Symlink("/etc/systemd/system/fleetd.service", filepath.Join(wants, "fleetd.service"))
+	return root.Symlink("/etc/systemd/system/fleetd.service", filepath.Join(wants, "fleetd.service"))
 }
 
 func (m *Machine) fleetdUnit() string {

@@ -78,6 +78,9 @@ func assertNothingLeft(t *testing.T, dir string) {
 		require.NoError(t, err)
 		assert.Empty(t, groups)
 	}
+	nspawn, err := filepath.Glob("/run/systemd/nspawn/propagate/" + filepath.Base(dir) + "-m*")
+	require.NoError(t, err)
+	assert.Empty(t, nspawn)
 }
 
 // listed asks at an endpoint for the names of the machines, and gives none where that fails.

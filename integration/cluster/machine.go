@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/squadronctl/squadron/integration/cluster/remains"
 )
 
@@ -103,7 +105,7 @@ func (m *Machine) Kill() error {
 		return fmt.Errorf("kill %s: %w", m.Name, err)
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended with its PID 1
+		m.signal(pid, unix.SIGKILL)
 	}
 	if err := m.running.signal(syscall.SIGKILL); err != nil && len(pids) == 0 {
 		return fmt.Errorf("kill %s: %w", m.Name, err)
@@ -155,7 +157,7 @@ func (m *Machine) Pause() error {
 			break
 		}
 		for _, pid := range fresh {
-			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+			m.signal(pid, unix.SIGSTOP)
 			stopped[pid] = true
 		}
 	}
@@ -175,7 +177,7 @@ func (m *Machine) Resume() error {
 		return fmt.Errorf("resume %s: %w", m.Name, err)
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
+		m.signal(pid, unix.SIGCONT)
 	}
 	return nil
 }
@@ -183,6 +185,11 @@ func (m *Machine) Resume() error {
 // processes gives the IDs, as the host counts, of the machine's processes.
 func (m *Machine) processes() ([]int, error) {
 	return remains.ProcessesInside(m.place.path(m.Name))
+}
+
+// signal sends a signal to one of these, which may have ended.
+func (m *Machine) signal(pid int, number unix.Signal) {
+	remains.SignalInside(pid, m.place.path(m.Name), number)
 }
 
 // Command gives a command that runs inside the machine, with standard streams and exit status its own; the program is

@@ -42,15 +42,19 @@ func settle(ctx context.Context, ports int) (place, *keeper, error) {
 		return place{}, nil, err
 	}
 	// A place that has no keeper yet must not be taken for one that has none any more.
-	unlock, err := lockFile(ctx, filepath.Join(os.TempDir(), remains.Prefix+"lock"))
+	temp, err := tempDir()
+	if err != nil {
+		return place{}, nil, err
+	}
+	unlock, err := lockFile(ctx, filepath.Join(temp, remains.Prefix+"lock"))
 	if err != nil {
 		return place{}, nil, err
 	}
 	defer unlock()
-	if err := remains.Sweep(os.TempDir()); err != nil {
+	if err := remains.Sweep(temp); err != nil {
 		return place{}, nil, fmt.Errorf("clear away a dead cluster: %w", err)
 	}
-	p, err := takeSlot(ports)
+	p, err := takeSlot(temp, ports)
 	if err != nil {
 		return place{}, nil, err
 	}
@@ -64,10 +68,25 @@ func settle(ctx context.Context, ports int) (place, *keeper, error) {
 	return p, k, nil
 }
 
-func takeSlot(ports int) (place, error) {
+// tempDir gives os.TempDir as the kernel lists it.
+func tempDir() (string, error) {
+	temp, err := filepath.Abs(os.TempDir())
+	if err == nil {
+		temp, err = filepath.EvalSymlinks(temp)
+	}
+	if err == nil {
+		err = remains.CheckDir(temp)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the directory for temporary files %q can't be used: %w", os.TempDir(), err)
+	}
+	return temp, nil
+}
+
+func takeSlot(temp string, ports int) (place, error) {
 	for range 10 * slots {
 		slot := rand.IntN(slots)
-		p := place{dir: filepath.Join(os.TempDir(), remains.Prefix+strconv.Itoa(slot)), slot: slot}
+		p := place{dir: filepath.Join(temp, remains.Prefix+strconv.Itoa(slot)), slot: slot}
 		if !p.portsFree(ports) {
 			continue
 		}

@@ -1,6 +1,8 @@
 package parity
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,8 +46,23 @@ func offsets(within, apart time.Duration) (all []time.Duration) {
 }
 
 // compareLife leads a unit through its acts on a real cluster, and then on doubles with one of the timings each that
-// differ in how long the cluster has been up by then, until one of them shows the same film.
+// differ in how long the cluster has been up by then, until one of them shows the same film. A busy host makes the real
+// cluster late at times, and then frames that should be short are long. That happens once and not each time, so a
+// difference is one that three lives in a row show.
 func compareLife(t *testing.T, real *cluster.Cluster, name string, acts []act, offsets []time.Duration, timings ...fleettest.Timing) {
+	var differences []string
+	for range 3 {
+		difference := differenceInLife(t, real, name, acts, offsets, timings)
+		if difference == "" {
+			return
+		}
+		differences = append(differences, difference)
+	}
+	require.Fail(t, "no double shows the same", "%s", strings.Join(differences, "\n"))
+}
+
+// differenceInLife is one try of compareLife. It gives the film of the real life, and that of the last double.
+func differenceInLife(t *testing.T, real *cluster.Cluster, name string, acts []act, offsets []time.Duration, timings []fleettest.Timing) string {
 	endpoint := real.Endpoint()
 	film, err := newLife(realWorld{endpoint.String()}, name).lead(acts, lifeLimit)
 	require.NoError(t, err, "real\n%s", show(film))
@@ -56,11 +73,11 @@ func compareLife(t *testing.T, real *cluster.Cluster, name string, acts []act, o
 			w := newDoubleWorld(fleettest.Config{Machines: machines, Timing: timing, Behave: behave}, offset)
 			double, err = newLife(w, name).lead(acts, lifeLimit)
 			if err == nil && explains(film, double) {
-				return
+				return ""
 			}
 		}
 	}
-	require.Fail(t, "no double shows the same", "real\n%s\nfleettest (%v)\n%s", show(film), err, show(double))
+	return fmt.Sprintf("real\n%s\nfleettest (%v)\n%s", show(film), err, show(double))
 }
 
 // behave is what can't be read off the unit files of the lives.

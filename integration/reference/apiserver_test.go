@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,6 +26,7 @@ func startAPIServer(t *testing.T, flags ...string) [2]url.URL {
 	require.NoError(t, err)
 	socket := filepath.Join(t.TempDir(), "fleet.sock")
 	cmd := exec.Command(program, append([]string{"-socket", socket, "-limit", "10"}, flags...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed has no Cleanup
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -1,9 +1,9 @@
 package sshd
 
 import (
+	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,14 +13,17 @@ import (
 // Connection is what the server has running for one connection: a process of root's, one of the user's below it, and
 // below that one a process for each session's command.
 type Connection struct {
-	pid int
+	pid     int
+	started string // when, in the kernel's clock: IDs are given again
 }
 
 // Connections gives the connections that there are.
 func (s *Server) Connections() []Connection {
 	var connections []Connection
 	for _, pid := range children(s.cmd.Process.Pid) {
-		connections = append(connections, Connection{pid})
+		if stat := readStat(pid); stat != nil && stat[1] == strconv.Itoa(s.cmd.Process.Pid) {
+			connections = append(connections, Connection{pid, stat[startField]})
+		}
 	}
 	return connections
 }
@@ -56,10 +59,20 @@ func (c Connection) Pause() { c.signal(syscall.SIGSTOP) }
 // Resume lets paused processes go on.
 func (c Connection) Resume() { c.signal(syscall.SIGCONT) }
 
+// signal reaches nobody where the connection has ended.
 func (c Connection) signal(signal syscall.Signal) {
-	for _, pid := range append(descendants(c.pid), c.pid) {
+	process, err := os.FindProcess(c.pid) // holds on to it
+	if err != nil {
+		return
+	}
+	defer process.Release()
+	if stat := readStat(c.pid); stat == nil || stat[startField] != c.started {
+		return
+	}
+	for _, pid := range descendants(c.pid) {
 		_ = syscall.Kill(pid, signal) // it may have ended
 	}
+	_ = process.Signal(signal)
 }
 
 func descendants(pid int) []int {
@@ -70,20 +83,33 @@ func descendants(pid int) []int {
 	return all
 }
 
+// startField is where readStat has the time of a process's start.
+const startField = 19
+
+// readStat gives what the kernel tells of a process: state, parent and what follows; nil where it has ended.
+func readStat(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	// "pid (name) state ppid …", and the name may have anything in it.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) <= startField || fields[0] == "Z" {
+		return nil
+	}
+	return fields
+}
+
 // children gives the processes whose parent a process is, in the order of their numbers.
 func children(parent int) []int {
 	var pids []int
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, stat := range stats {
-		text, err := os.ReadFile(stat)
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		// "pid (name) state ppid …", and the name may have anything in it.
-		_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-		fields := strings.Fields(rest)
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
-		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(parent) && fields[0] != "Z" {
+		if stat := readStat(pid); stat != nil && stat[1] == strconv.Itoa(parent) {
 			pids = append(pids, pid)
 		}
 	}

@@ -1,4 +1,4 @@
-// Command keep starts a cluster, prints its endpoints, and keeps it until it is interrupted or its standard output is gone.
+// Command keep starts a cluster, prints its endpoints, and keeps it until SIGINT, SIGTERM or SIGHUP, or its own death.
 package main
 
 import (

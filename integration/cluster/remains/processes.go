@@ -80,7 +80,7 @@ func endProcesses(dir string) error {
 		return err
 	}
 	for _, pid := range pids {
-		kill(pid, dir)
+		signal(pid, unix.SIGKILL, func() bool { return marked(pid, dir) || Inside(pid, dir) })
 	}
 	if len(pids) > 0 {
 		return fmt.Errorf("processes of %s don't end: %d", dir, pids)
@@ -88,15 +88,20 @@ func endProcesses(dir string) error {
 	return nil
 }
 
-// kill looks at the process again once it holds on to it, as its ID can have gone to another one meanwhile.
-func kill(pid int, dir string) {
+// SignalInside sends a signal to a process of those that ProcessesInside gives, unless it has ended meanwhile.
+func SignalInside(pid int, dir string, number unix.Signal) {
+	signal(pid, number, func() bool { return Inside(pid, dir) })
+}
+
+// signal looks at the process again once it holds on to it, as its ID can have gone to another one meanwhile.
+func signal(pid int, number unix.Signal, match func() bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
-	if marked(pid, dir) || Inside(pid, dir) {
-		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	if match() {
+		_ = unix.PidfdSendSignal(fd, number, nil, 0) // it may have ended
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,15 +29,39 @@ const (
 	interval = 10 * time.Millisecond
 )
 
-// Remove ends all processes of the cluster in dir, and removes its mounts, its control groups and dir itself. It returns
-// when all that is done, or with an error after 20 s.
+// Remove ends all processes of the cluster in dir, and removes its mounts, its control groups, what systemd-nspawn keeps
+// of its machines in /run, and dir itself. It returns when all that is done, or with an error when one of these has not come
+// about in 20 s. It does nothing to a dir for which CheckDir has an error.
 func Remove(dir string) error {
+	if err := CheckDir(dir); err != nil {
+		return fmt.Errorf("%s is kept: %w", dir, err)
+	}
 	return errors.Join(
 		within(func() error { return endProcesses(dir) }),
+		removeNspawnFiles(dir),
 		within(func() error { return unmount(dir) }),
 		within(func() error { return RemoveControlGroups(filepath.Base(dir) + "-m*") }),
 		removeFiles(dir),
 	)
+}
+
+// CheckDir refuses paths that the kernel does not write as they are given when it lists mounts, or that mount options can't
+// have in them: what is mounted below such a directory would not be found, and removed like files.
+func CheckDir(dir string) error {
+	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir {
+		return errors.New("its path is not absolute and clean")
+	}
+	if strings.ContainsAny(dir, " \t\n\\,:\"'*?[") {
+		return errors.New("its path has a character that paths of mounts can't have")
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && resolved != dir {
+		err = errors.New("its path leads over a symbolic link, to " + resolved)
+	}
+	return err
 }
 
 // within repeats until there is no error or the patience is over.
@@ -63,6 +89,7 @@ func removeFiles(dir string) error {
 }
 
 // Sweep removes the clusters below tmp whose keeper has died. The caller sees to it that no cluster is being made meanwhile.
+// Directories with other names than a cluster's, such as copies of one, and those of other users stay.
 func Sweep(tmp string) error {
 	dirs, err := filepath.Glob(filepath.Join(tmp, Prefix+"[0-9]*"))
 	if err != nil {
@@ -70,7 +97,8 @@ func Sweep(tmp string) error {
 	}
 	var problems []error
 	for _, dir := range dirs {
-		if dead(dir) {
+		number := strings.TrimPrefix(filepath.Base(dir), Prefix)
+		if strings.Trim(number, "0123456789") == "" && dead(dir) {
 			problems = append(problems, Remove(dir))
 		}
 	}
@@ -81,6 +109,9 @@ func Sweep(tmp string) error {
 func dead(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
+		return false
+	}
+	if status, ok := info.Sys().(*syscall.Stat_t); !ok || int(status.Uid) != os.Geteuid() {
 		return false
 	}
 	lock, err := os.Open(filepath.Join(dir, LockName))
