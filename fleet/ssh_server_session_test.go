@@ -67,7 +67,7 @@ func (s *sshServer) session(request ssh.NewChannel) {
 			continue
 		}
 		s.count(func() { s.sessions.commands = append(s.sessions.commands, exec.Command) })
-		time.Sleep(s.sessions.delay)
+		time.Sleep(s.sessions.delay) // the double is slow
 		_ = asked.Reply(s.sessions.run != nil, nil)
 		if s.sessions.run == nil {
 			continue

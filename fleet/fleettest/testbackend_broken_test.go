@@ -195,7 +195,7 @@ var brokenBackends = map[string]map[string]func(*tampered){
 				if busy.Add(1) > 1 {
 					return nil, errors.New("busy")
 				}
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // the double is slow
 				return f.DummyFleet.GetStatusWithMatcher(m)
 			}
 		},
