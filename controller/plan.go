@@ -172,7 +172,7 @@ func (s PlanStep) empty() bool { return s.Create == 0 && len(s.Launch) == 0 && l
 // planActions says what becomes of each slice in the steps.
 func planActions(s situation, steps []PlanStep) map[string]PlanAction {
 	actions := map[string]PlanAction{}
-	replaced := len(s.slices) - s.wanted // so many of those removed have no successor
+	surplus := len(s.slices) - s.wanted // so many of those removed have no successor
 	for _, step := range steps {
 		for _, id := range step.Launch {
 			actions[id] = PlanLaunch
@@ -182,11 +182,11 @@ func planActions(s situation, steps []PlanStep) map[string]PlanAction {
 		}
 	}
 	// Those without a successor are the last ones to be removed.
-	for i := len(steps) - 1; i >= 0 && replaced > 0; i-- {
+	for i := len(steps) - 1; i >= 0 && surplus > 0; i-- {
 		for _, id := range slices.Backward(steps[i].Remove) {
-			if replaced > 0 {
+			if surplus > 0 {
 				actions[id] = PlanRemove
-				replaced--
+				surplus--
 			}
 		}
 	}

@@ -134,6 +134,9 @@ func (c *controller) unitsFromCluster(ctx context.Context, req Request, n int, n
 	}
 	maps.DeleteFunc(bySlice, func(_ string, units map[string]fleet.UnitDetail) bool { return len(units) < len(samples) })
 	grows := n > len(bySlice)
+	if grows && len(bySlice) == 0 {
+		return nil, content, errmask.Maskf(errUpdateNotAllowed, "the request names no units, and no slice on the cluster has all of them (name the units)")
+	}
 	if grows {
 		if err := c.alike(samples, bySlice); err != nil {
 			return nil, content, err

@@ -206,3 +206,20 @@ func TestScaleThatFailsSaysWhatIsNew(t *testing.T) {
 		})
 	}
 }
+
+// Where every slice lacks a unit nobody can tell what a new one is to be made of.
+func TestScaleOfIncompleteSlices(t *testing.T) {
+	inBubble(t, 3, nil, func(t *testing.T, b *bench) {
+		ids := b.idsOf("web")
+		require.NoError(t, b.cluster.Put("web-cron@"+ids[0]+".service", service("cron"), "launched"))
+		require.NoError(t, b.cluster.Put("web-cron@"+ids[1]+".service", service("cron"), "launched"))
+		b.cluster.Remove("web-log@" + ids[0] + ".service")
+		b.cluster.Remove("web-app@" + ids[1] + ".service")
+		time.Sleep(time.Minute)
+		before := b.desires("web")
+		err := b.scale(of("web"), 4, controller.UpdateOptions{})
+		require.True(t, controller.IsUpdateNotAllowed(err), "%v", err)
+		assert.ErrorContains(t, err, "no slice on the cluster has all of them")
+		assert.Equal(t, before, b.desires("web"))
+	})
+}

@@ -116,7 +116,7 @@ func (c *controller) startHeld(ctx context.Context, operation string, held *rese
 	if err != nil {
 		return nil, errmask.Maskf(err, "%s", operation)
 	}
-	if err := held.claim(run.content.bases()); err != nil {
+	if err := held.claim(run.bases()); err != nil {
 		return nil, errmask.Maskf(bothErrors{err, errUpdateNotAllowed}, "%s", operation)
 	}
 	run.control = held.control

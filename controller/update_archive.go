@@ -15,8 +15,8 @@ type archive struct {
 	texts      map[string]string // by hash, or by name where the backend tells no hash
 }
 
-// keep reads the contents of slices that are to go, each distinct one once.
-func (a *archive) keep(ctx context.Context, going []*comparedSlice) error {
+// read reads the contents of slices that are to go, each distinct one once, and keeps them.
+func (a *archive) read(ctx context.Context, going []*comparedSlice) error {
 	if a == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (r *updateRun) keep(ctx context.Context, id string, slice *comparedSlice) b
 	case slice == nil:
 		return false // the last look lacks it
 	}
-	if err := r.archive.keep(ctx, []*comparedSlice{slice}); err != nil {
+	if err := r.archive.read(ctx, []*comparedSlice{slice}); err != nil {
 		if !fleet.IsTemporary(err) && !errmask.Has(err, errContentChanged) {
 			r.end(errmask.Maskf(err, "read the old content of slice %s", sliceName(id)))
 		}

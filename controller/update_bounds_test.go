@@ -3,6 +3,7 @@ package controller_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/squadronctl/squadron/controller"
@@ -12,6 +13,7 @@ import (
 // boundsCheck follows every change that a cluster sees, and holds each moment of an update against R22. It goes by what
 // happened in the cluster alone.
 type boundsCheck struct {
+	mutex    sync.Mutex // changes come from whichever goroutine looks at the cluster
 	group    string
 	opts     controller.UpdateOptions
 	wanted   int
@@ -39,8 +41,17 @@ func newBoundsCheck(group string, opts controller.UpdateOptions, wanted int) *bo
 	return &boundsCheck{group: group, opts: opts, wanted: wanted, slices: map[string]*checkedSlice{}, lost: map[string]time.Time{}}
 }
 
+// want says how many slices there are to be at the end, where that was not known before.
+func (c *boundsCheck) want(slices int) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.wanted = slices
+}
+
 // begin is called when the update is about to be asked for: from here on the bounds hold.
 func (c *boundsCheck) begin() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	c.switched = true
 	for id, at := range c.lost {
 		// What was lost just before the call may still be shown as running.
@@ -62,6 +73,8 @@ func (c *boundsCheck) begin() {
 }
 
 func (c *boundsCheck) take(change fleettest.Change) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	if change.Unit == "" || !strings.HasPrefix(change.Unit, c.group+"-") {
 		return
 	}

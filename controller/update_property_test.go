@@ -227,7 +227,7 @@ func (s scenario) run(t *testing.T) string {
 	time.Sleep(10 * time.Second)
 	b.cluster.Advance()
 	b.setFaults(s)
-	defer s.loseThings(b, ids)()
+	wait := s.loseThings(b, ids)
 
 	record := s.call(b, check, ids, s.desired)
 	if record.killed {
@@ -239,6 +239,7 @@ func (s scenario) run(t *testing.T) string {
 		again.kill, again.cancel, again.pause = 0, 0, 0
 		record = again.call(b, check, ids, desired)
 	}
+	wait()
 	b.faults.Set()
 	b.cluster.Advance()
 	if now := b.desires("webhook"); now != others {
@@ -291,7 +292,7 @@ func (s scenario) call(b *bench, check *boundsCheck, ids []string, desired int) 
 	defer p.close()
 	b.cluster.Advance()
 	r := &record{before: b.contentBySlice("web"), asked: b.desires("web-"), named: ids[:min(s.named, len(ids))]}
-	check.wanted = max(desired, s.scaleTo)
+	check.want(max(desired, s.scaleTo))
 	check.begin()
 	opts := s.opts
 	opts.Ready = s.check()

@@ -208,3 +208,13 @@ func TestTimeLimitsWithoutEnd(t *testing.T) {
 		})
 	}
 }
+
+// What comes back is not asked whether it is ready: the check is one of the new content.
+func TestReadyCheckIsNotAskedOfTheOldContent(t *testing.T) {
+	inBubble(t, 2, nil, func(t *testing.T, b *bench) {
+		never := func(context.Context, controller.SliceStatus) error { return errNotYet }
+		opts := controller.UpdateOptions{MinAlive: 1, SliceTimeout: 30 * time.Second, Ready: never, Rollback: true}
+		failure := failureOf(t, b.update(v2(0), opts))
+		assert.True(t, failure.RolledBack, "%v", failure)
+	})
+}

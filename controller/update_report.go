@@ -56,11 +56,12 @@ type UpdateFailure struct {
 	// Cause is what went wrong.
 	Cause error
 	// New, Old and Leaving are the IDs, sorted, of the slices that were there at the end: those of the request's content,
-	// those of another, and those that were being removed. The ID of an instance group's only slice is empty. After a Scale
-	// that named no units all that it made are new.
+	// those of another, and those that were being removed. The ID of an instance group's only slice is empty. Under Force,
+	// and after a Scale that named no units, all contents are alike: there New are the slices that it made, Old those found.
 	New, Old, Leaving []string
 	// RolledBack says that the old content was brought back, as UpdateOptions.Rollback asks: what had been taken away is
-	// there again, and runs where it did before, and what the update had made is gone.
+	// there again, and runs where it did before, and what the update had made is gone. Slices of the new content that were
+	// found and launched stay launched.
 	RolledBack bool
 	// RollbackErr is why the old content could not be brought back, or not all of it. It is nil where that went well, and
 	// where it was not asked for.

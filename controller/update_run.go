@@ -45,6 +45,17 @@ type updateRun struct {
 	seen      time.Time // when the last look succeeded
 }
 
+// bases are the unit bases that the run may touch: those of its content, and those that the group's stamp adds.
+func (r *updateRun) bases() map[string]bool {
+	bases := r.content.bases()
+	for _, slice := range r.atCall.slices {
+		for _, detail := range slice.units {
+			bases[baseOf(detail.Name)] = true
+		}
+	}
+	return bases
+}
+
 // carryOut runs the update to its end. The context's end makes it take up nothing new, and end what is under way; only
 // the end of the whole service, or of the controller, cuts it off.
 func (r *updateRun) carryOut(ctx context.Context) error {
@@ -54,7 +65,7 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 	r.announce(ctx)
 	work, stop := endWith(task.KeepOn(ctx), r.controller.life)
 	defer stop()
-	if err := r.archive.keep(work, r.mayGo(r.atCall)); err != nil {
+	if err := r.archive.read(work, r.mayGo(r.atCall)); err != nil {
 		return errmask.Maskf(err, "read the old contents (nothing has been changed)")
 	}
 	r.events = newProgress(r.controller, r.req.Group, r.opts.Progress)
