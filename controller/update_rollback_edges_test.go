@@ -216,3 +216,16 @@ func TestR25RollbackOfAnotherKindOfGroup(t *testing.T) {
 		})
 	}
 }
+
+// R25: a slice of which a part was destroyed when the update gave up on it goes, before it comes back whole.
+func TestR25RollbackOfASliceThatIsHalfGone(t *testing.T) {
+	inBubble(t, 3, nil, func(t *testing.T, b *bench) {
+		half := b.idsOf("web")[0]
+		b.faults.Set(fleettest.On("DELETE", "/fleet/v1/units/web-log@"+half+".service", fleettest.First(1, fleettest.Fail(400, "not now"))))
+		failure := failureOf(t, b.update(v2(0), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, Rollback: true}))
+		assert.True(t, failure.RolledBack, "%v", failure)
+		old, fresh, incomplete := b.sliceContents("web")
+		assert.Equal(t, [3]int{3, 0, 0}, [3]int{old, fresh, incomplete})
+		assert.NotContains(t, b.idsOf("web"), half)
+	})
+}

@@ -100,6 +100,13 @@ func (b *Bench) Update(req controller.Request, opts controller.UpdateOptions) er
 	})
 }
 
+// Scale is like Submit, for Scale.
+func (b *Bench) Scale(req controller.Request, n int, opts controller.UpdateOptions) error {
+	return b.run("scale", req, func(ctx context.Context, req controller.Request) (*task.Task, error) {
+		return b.Control.(controller.Scaler).Scale(ctx, req, n, opts)
+	})
+}
+
 type operation func(ctx context.Context, req controller.Request) (*task.Task, error)
 
 // run says in the test's log how long an operation took and how it ended.
