@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -64,6 +65,33 @@ func ExamplePlanner() {
 	// step 4: remove b
 	// step 5: create 1
 	// step 6: remove c
+}
+
+func ExampleUpdateFailure() {
+	ctl, web := exampleGroup("a", "b", "c")
+	defer ctl.(io.Closer).Close()
+	web.Units[0].Content = "[Service]\nExecStart=/bin/false\n"
+	created, err := ctl.Update(context.Background(), web, controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, Rollback: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended, err := ctl.WaitForTask(context.Background(), created.ID, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	printFailure(ended)
+	// Output:
+	// old content back: true <nil>
+	// old: 3 new: 0 going: 0
+}
+
+// printFailure says how an update has failed.
+func printFailure(ended *task.Task) {
+	var failure *controller.UpdateFailure
+	if errors.As(ended.Error, &failure) {
+		fmt.Println("old content back:", failure.RolledBack, failure.RollbackErr)
+		fmt.Println("old:", len(failure.Old), "new:", len(failure.New), "going:", len(failure.Leaving))
+	}
 }
 
 func ExampleScaler() {

@@ -45,7 +45,8 @@ type situation struct {
 	maxGrowth int
 	minAlive  int
 
-	// ending: nothing new is taken up, what is under way is brought to its end (R6, R25). paused: so for the time being.
+	// ending: nothing new is taken up, what is under way is brought to its end (R6, R25). paused: so for the time
+	// being, and no slice that runs is taken away.
 	ending, paused bool
 	// owed is how many slices this update has taken away whose successor has yet to be made.
 	owed int
@@ -187,7 +188,7 @@ func (t *tally) mayTake(slice sliceView, s situation) bool {
 	case !t.canDoWithout(slice, s):
 		return false
 	case slice.running:
-		return t.hasSuccessor(s)
+		return t.hasSuccessor(s) && !s.paused
 	default:
 		return (slice.down || slice.untold) && !s.ending
 	}

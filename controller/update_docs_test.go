@@ -40,7 +40,7 @@ var picturedUpdates = []pictured{
 	{name: "canary", sliceIDs: []string{"a"}, opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, ReadySecs: 20}},
 	{name: "failing", opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3}, failing: 2},
 	{name: "rollback", opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, Rollback: true}, failing: 2},
-	{name: "rolling restart", opts: controller.UpdateOptions{MaxGrowth: 3, MinAlive: 3, Force: true}},
+	{name: "rolling restart", opts: controller.UpdateOptions{MaxGrowth: 1, MinAlive: 3, Force: true}},
 }
 
 // TestPicturesOfUpdates holds each picture of docs/update.md against what happens in a cluster. The cluster is as fast as

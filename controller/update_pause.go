@@ -10,11 +10,12 @@ import (
 
 // Pauser holds up updates. The value of NewController satisfies it.
 type Pauser interface {
-	// Pause makes an Update or Scale of this controller take up no further slice. What is under way is brought to its end:
-	// a slice that is being created may become ready, one that is being removed goes, and gets its successor. No time limit
-	// but SliceTimeout and that of a removal runs meanwhile. It does not wait for any of that; pausing twice is pausing
-	// once. A task that is not known gives an error for which task.IsTaskObjectNotFound is true; one that has ended, or is
-	// no Update or Scale of this controller, IsInvalidArgument.
+	// Pause makes an Update or Scale of this controller take up no further slice, and take away none that runs. What is
+	// under way is brought to its end: a slice that is being created may become ready, one that is being removed goes, and
+	// gets its successor. No time limit but SliceTimeout and that of a removal runs meanwhile. A paused update that fails
+	// or is cancelled ends as any other; a rollback is held up as an update is. Pause does not wait for any of that;
+	// pausing twice is pausing once. A task that is not known gives an error for which task.IsTaskObjectNotFound is true;
+	// one that has ended, or is no Update or Scale of this controller, IsInvalidArgument.
 	Pause(ctx context.Context, taskID string) error
 	// Resume lets a paused update go on. One that is not paused is left as it is; errors as for Pause.
 	Resume(ctx context.Context, taskID string) error

@@ -51,6 +51,21 @@ func TestR41PauseAndResume(t *testing.T) {
 	}
 }
 
+// Whoever pauses because the new slices look bad keeps the old ones, though the new ones become ready meanwhile.
+func TestPauseKeepsWhatRuns(t *testing.T) {
+	inBubble(t, 3, nil, func(t *testing.T, b *bench) {
+		created, err := b.controller.Update(t.Context(), v2(0), controller.UpdateOptions{MaxGrowth: 3, MinAlive: 3})
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		require.NoError(t, b.controller.(controller.Pauser).Pause(t.Context(), created.ID))
+		time.Sleep(time.Hour)
+		old, fresh, incomplete := b.sliceContents("web")
+		assert.Equal(t, [3]int{3, 3, 0}, [3]int{old, fresh, incomplete})
+		require.NoError(t, b.controller.(controller.Pauser).Resume(t.Context(), created.ID))
+		require.NoError(t, b.outcome(created, nil))
+	})
+}
+
 // A paused update can be cancelled, and fails when a slice does.
 func TestPausedUpdateCanEnd(t *testing.T) {
 	inBubble(t, 3, nil, func(t *testing.T, b *bench) {

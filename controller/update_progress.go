@@ -12,7 +12,7 @@ import (
 type UpdatePhase string
 
 // The phases. In an update that goes well an old slice is planned, stopping and destroyed; a new one is submitting,
-// starting, cooling down where ReadySecs or a check say so, and running.
+// starting, cooling down and running.
 const (
 	// PhasePlanned: the slice was found, and is to be replaced or removed.
 	PhasePlanned UpdatePhase = "planned"
@@ -22,7 +22,8 @@ const (
 	PhaseSubmitting UpdatePhase = "submitting"
 	// PhaseStarting: its units are there, and were asked to run.
 	PhaseStarting UpdatePhase = "starting"
-	// PhaseCoolingDown: it runs, and has to do so for ReadySecs, or to pass its check.
+	// PhaseCoolingDown: it was seen running, and has still to be seen so in WaitCount looks, to pass its check, and to run
+	// for ReadySecs.
 	PhaseCoolingDown UpdatePhase = "cooling down"
 	// PhaseRunning: it runs, and counts; said of an old slice too that runs again.
 	PhaseRunning UpdatePhase = "running"

@@ -141,7 +141,7 @@ func (h *headway) note(ready, gone int) {
 func (r *updateRun) over(s situation, d decision) error {
 	limit := r.controller.config.WaitTimeout
 	r.headway.note(s.ready(), r.gone)
-	if s.paused && r.ending == nil {
+	if s.paused {
 		r.headway.at, r.moved = time.Now(), time.Now()
 	}
 	// A removal has two waits, a slice one and ReadySecs.
@@ -254,7 +254,7 @@ func (r *updateRun) newSituation() situation {
 		found:     r.found,
 		maxGrowth: r.opts.MaxGrowth,
 		minAlive:  r.opts.MinAlive,
-		paused:    r.control.paused(),
+		paused:    r.control.paused() && r.ending == nil, // what ends goes on to its end
 		owed:      r.owed,
 	}
 	s.ending = r.ending != nil || s.paused

@@ -102,6 +102,12 @@ func fleetHash(t *testing.T, content string) string {
 	return file.Hash().String()
 }
 
+func fleetText(t *testing.T, content string) string {
+	file, err := fleetunit.NewUnitFile(content)
+	require.NoError(t, err)
+	return file.String()
+}
+
 // R37: names as fleet takes them.
 func TestAPINames(t *testing.T) {
 	for name, message := range map[string]string{
