@@ -229,3 +229,23 @@ func TestR25RollbackOfASliceThatIsHalfGone(t *testing.T) {
 		assert.NotContains(t, b.idsOf("web"), half)
 	})
 }
+
+// R25: once a slice has failed, nothing more is made of the new content, also not in the place of an old slice that has gone
+// already: its old content takes it.
+func TestR25NothingNewBeforeTheRollback(t *testing.T) {
+	inBubble(t, 4, failsFrom(1), func(t *testing.T, b *bench) {
+		var events []controller.UpdateEvent
+		opts := controller.UpdateOptions{MinAlive: 1, Rollback: true, Progress: recordTo(&events)}
+		failure := failureOf(t, b.update(v2(0), opts))
+		assert.True(t, failure.RolledBack, "%v", failure)
+		failed := false
+		for _, event := range events {
+			failed = failed || event.Phase == controller.PhaseFailed
+			if event.Phase == controller.PhaseRollingBack {
+				break
+			}
+			assert.False(t, failed && event.Phase == controller.PhaseSubmitting, "%v", event)
+		}
+		assert.True(t, failed)
+	})
+}
