@@ -25,7 +25,15 @@ const (
 // these states. It gives them.
 func requireUnits(t *testing.T, s *bench.Site, prefix string, n int, desired, systemd string) []bench.Unit {
 	t.Helper()
-	units := s.Observer.Now(t).Named(prefix)
+	// What another machine has unloaded takes a unit's published state along, for up to 24 s: then nothing can be held.
+	units := s.Observer.Await(t, time.Minute, "all units of "+prefix+" have a state", func(look bench.Snapshot) bool {
+		for _, unit := range look.Named(prefix) {
+			if unit.MachineID != "" && len(unit.States) == 0 {
+				return false
+			}
+		}
+		return true
+	}).Named(prefix)
 	require.Len(t, units, n, "units of %s", prefix)
 	for _, unit := range units {
 		assert.Equal(t, desired, unit.Desired, "%+v", unit)

@@ -186,7 +186,14 @@ func TestInstanceUpdateKilledHalfWay(t *testing.T) {
 	})
 	require.NoError(t, process.Process.Kill())
 	require.ErrorContains(t, process.Wait(), "killed")
-	require.NoError(t, b.Update(req, controller.UpdateOptions{}))
+	// Both units may have been created again by the time of the kill: then there is nothing to do but to wait for them.
+	if err := b.Update(req, controller.UpdateOptions{}); !controller.IsUnitsAlreadyUpToDate(err) {
+		require.NoError(t, err)
+	}
+	s.Observer.Await(t, time.Minute, "both units run", func(look bench.Snapshot) bool {
+		units := look.Named(group + "-")
+		return len(units) == 2 && units[0].Here().Active == active && units[1].Here().Active == active
+	})
 	requireContent(t, requireUnits(t, s, group+"-", 2, launched, active), req)
 }
 
