@@ -25,9 +25,10 @@ import (
 // Controller operates groups of units. All methods are safe for use by many goroutines at once, and none changes or
 // keeps what it is given.
 //
-// The value of NewController also satisfies io.Closer: Close ends the tasks that this controller started, waits for
-// them, and closes the backend where that is an io.Closer, so that controllers which share a backend end together. It
-// leaves the task service alone, which may be shared.
+// The value of NewController also satisfies Scaler, Planner and Pauser, which stand apart so that this interface can stay
+// as it is, and io.Closer: Close ends the tasks that this controller started, waits for them, and closes the backend where
+// that is an io.Closer, so that controllers which share a backend end together. It leaves the task service alone, which
+// may be shared.
 //
 // An operation's task can be cancelled through the task service, where that is a task.Canceler. A cancelled Submit takes
 // back what it has written half-way, a cancelled Update ends what is under way, any other operation stops where it is.

@@ -84,21 +84,18 @@ func (r *updateRun) plan(ctx context.Context) (*Plan, error) {
 // foresee goes through the update as decide would have it.
 func (p *Plan) foresee(s situation) {
 	first := foresee(s, allAtOnce)
-	p.Steps, p.LeastRunning, p.MostExisting = first.steps, first.leastRunning, first.mostExisting
-	for _, pace := range []pace{removalsFirst, startsFirst} {
-		other := foresee(s, pace)
-		p.LeastRunning = min(p.LeastRunning, other.leastRunning)
-		p.MostExisting = max(p.MostExisting, other.mostExisting)
-	}
+	p.Steps = first.steps
+	slow := foresee(s, removalsFirst)
+	p.LeastRunning = min(first.leastRunning, slow.leastRunning)
+	p.MostExisting = max(first.mostExisting, slow.mostExisting)
 }
 
-// pace is what comes to its end first of what is under way. The extremes lie where one of the two does.
+// pace is what comes to its end first of what is under way. The fewest run where slices go before others become ready.
 type pace int
 
 const (
 	allAtOnce pace = iota
 	removalsFirst
-	startsFirst
 )
 
 // foresight is what going through an update has shown.
@@ -169,12 +166,9 @@ func (s *situation) take(d decision, made *int) PlanStep {
 
 // settle lets what is under way come to its end, as far as the pace has it, and says whether there was anything.
 func (s *situation) settle(pace pace) bool {
-	removed, started := false, false
-	if pace != startsFirst || !s.starts() {
-		before := len(s.slices)
-		s.slices = slices.DeleteFunc(s.slices, func(v sliceView) bool { return v.removing })
-		removed = len(s.slices) < before
-	}
+	before := len(s.slices)
+	s.slices = slices.DeleteFunc(s.slices, func(v sliceView) bool { return v.removing })
+	removed, started := len(s.slices) < before, false
 	for i := range s.slices {
 		v := &s.slices[i]
 		switch {
@@ -190,8 +184,6 @@ func (s *situation) settle(pace pace) bool {
 func (v sliceView) starting() bool {
 	return v.isNew && v.replaceable && v.launched && !v.ready && !v.removing
 }
-
-func (s *situation) starts() bool { return slices.ContainsFunc(s.slices, sliceView.starting) }
 
 // differ makes the diffs of a plan, each distinct one once.
 type differ struct {
