@@ -19,6 +19,7 @@ type backend struct {
 	fleet.UnitReader
 	fleet.ContentReader // nil where contents can't be read back
 	fleet.Launcher
+	watcher fleet.UnitWatcher // nil where the backend tells of no changes
 
 	logger logging.Logger
 	// cancellable says that a read ends when its context does.
@@ -46,6 +47,7 @@ func newBackend(f fleet.Fleet, logger logging.Logger) *backend {
 		b.Launcher = submitThenStart{f}
 		lacks = append(lacks, "launching in one write (a new unit costs two)")
 	}
+	b.watcher, _ = f.(fleet.UnitWatcher) // no fleet cluster offers that, so its lack is nothing to be told
 	if len(lacks) > 0 {
 		logger.Debug(context.Background(), "the backend %T lacks: %s", f, strings.Join(lacks, "; "))
 	}

@@ -91,7 +91,8 @@ type Config struct {
 	TaskService task.Service
 	// WaitCount is how many times in a row a desired status must be seen to be final; 3 by default.
 	WaitCount int
-	// WaitSleep is the pause between two looks; 1 s by default.
+	// WaitSleep is the pause between two looks; 1 s by default. Where the backend is a fleet.UnitWatcher, waits for a status
+	// look after each change as well, and WaitCount times within milliseconds; updates keep to the pause.
 	WaitSleep time.Duration
 	// WaitTimeout is the longest wait for a status; 5 min by default.
 	WaitTimeout time.Duration
@@ -157,6 +158,7 @@ func NewController(config Config) Controller {
 	if config.Fleet != nil {
 		c.backend = newBackend(config.Fleet, config.Logger)
 		c.observer = newObserver(c.backend, config.WaitSleep)
+		c.observer.settle = settleTime / time.Duration(config.WaitCount)
 	}
 	return c
 }

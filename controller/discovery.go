@@ -22,7 +22,7 @@ func (c *controller) discover(ctx context.Context, selector fleet.Selector, matc
 	union := map[string]fleet.UnitDetail{}
 	var before []string
 	for attempt := range discoveryLooks {
-		v, err := c.observer.look(ctx, selector, true)
+		v, err := c.observer.look(ctx, selector, urgent)
 		if err != nil {
 			return nil, errmask.Maskf(err, "list the units")
 		}

@@ -137,6 +137,14 @@ func (j *judge) failedForGood(w *unitWatch, now time.Time) bool {
 	return !w.oldFailure || now.Sub(j.began) >= j.failureGrace
 }
 
+// suspects says whether one of the units was seen failed, though not often enough yet to have failed for good.
+func (j *judge) suspects(names []string) bool {
+	if !j.wants(StatusRunning) || j.wants(StatusFailed) {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return j.units[name].failures > 0 && !j.units[name].oldFailure })
+}
+
 // oneshotHasRun says whether a unit that never stays active has done what it was launched for, on all its machines
 // (R17a), and notes what the look shows of that.
 func (j *judge) oneshotHasRun(w *unitWatch, statuses []Status, now time.Time) bool {

@@ -16,23 +16,53 @@ import (
 // by that one. Looks for those who wait for something begin at least an interval apart; one for somebody who wants to
 // know at once begins at once, and does not count for those who wait unless their time has come: what they see so often
 // in a row has to lie that far apart. With nobody asking the observer does nothing and holds nothing.
+//
+// Where the backend tells of changes, there are looks of a third pace (see attend): those begin with the next change.
 type observer struct {
 	backend  *backend
 	interval time.Duration
+	settle   time.Duration // the pause between two looks that are to see the same, where the backend is watched
 	slot     chan struct{} // held by the look that runs, while anybody waits for it: there is one at a time
 
 	mutex   sync.Mutex
-	paced   time.Time // when the last look for those who wait began
-	patient *look     // the look asked for by those who wait, until it begins
-	urgent  *look     // the look asked for at once, until it begins
+	pending [paces]*look  // by pace: the look asked for, until it begins
+	steady  time.Time     // when the last look for those who are patient began
+	prompt  time.Time     // when the last look for those who are prompt began
+	took    time.Duration // how long the last look took
+	watch   *watch        // while anybody attends to changes
 }
+
+// lookPace says when a look begins.
+type lookPace int
+
+const (
+	// patient: an interval after the last look for those who are patient.
+	patient lookPace = iota
+	// urgent: at once.
+	urgent
+	// prompt: as patient, but with the next change where the backend tells of changes.
+	prompt
+	paces // their number
+
+	// settling is prompt, and shortly after the last look in any case: to see once more what that one has seen.
+	settling
+)
+
+// settleTime is within what time WaitCount looks see the same, where the backend is watched and a look takes next to nothing.
+const settleTime = 20 * time.Millisecond
+
+// minGap is how far apart looks begin at least, however many changes the backend tells of. They lie twice as far apart as a
+// look takes, too, so that half of the time is nobody's.
+const minGap = 5 * time.Millisecond
 
 // look is one listing, and those who wait for it.
 type look struct {
 	names  map[string]bool
 	groups map[string]bool
 	askers int
-	paced  bool // it serves some who wait, so the next one for them is an interval away
+	serves [paces]bool   // whom it serves: the next look for those who are patient, say, is an interval away
+	due    time.Time     // when it begins
+	hurry  chan struct{} // holds a token when due may have come closer
 
 	ctx     context.Context // ends when the last asker has left
 	cancel  context.CancelFunc
@@ -57,13 +87,13 @@ func newObserver(b *backend, interval time.Duration) *observer {
 	return &observer{backend: b, interval: interval, slot: make(chan struct{}, 1)}
 }
 
-// look gives a listing that began after the call did and that covers the selector. It begins at once when urgent, else
-// an interval after the last one for those who wait; it blocks until the listing is there or ctx ends.
-func (o *observer) look(ctx context.Context, selector fleet.Selector, urgent bool) (view, error) {
+// look gives a listing that began after the call did, at the pace wanted, and that covers the selector. It blocks until the
+// listing is there or ctx ends.
+func (o *observer) look(ctx context.Context, selector fleet.Selector, p lookPace) (view, error) {
 	if ctx.Err() != nil {
 		return view{}, errmask.Mask(endOf(ctx))
 	}
-	l := o.join(selector, urgent)
+	l := o.join(selector, p)
 	select {
 	case <-l.done:
 		return l.view, errmask.Mask(l.err)
@@ -73,12 +103,15 @@ func (o *observer) look(ctx context.Context, selector fleet.Selector, urgent boo
 	}
 }
 
-func (o *observer) join(selector fleet.Selector, urgent bool) *look {
+func (o *observer) join(selector fleet.Selector, p lookPace) *look {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	l := o.pending(urgent)
+	due := o.due(p)
+	p = min(p, prompt)
+	l := o.joinable(p, due)
 	l.askers++
-	l.paced = l.paced || !urgent
+	l.serves[p] = true
+	l.hurryTo(due)
 	for _, name := range selector.Names {
 		l.names[name] = true
 	}
@@ -88,31 +121,59 @@ func (o *observer) join(selector fleet.Selector, urgent bool) *look {
 	return l
 }
 
-// pending is the look that has yet to begin and suits the asker. Once their time has come, those who wait and those who
-// want to know at once share one.
-func (o *observer) pending(urgent bool) *look {
-	pause := time.Until(o.paced.Add(o.interval))
-	mine, other := &o.patient, &o.urgent
-	if urgent {
-		mine, other = other, mine
-	}
-	if *mine == nil && *other != nil && pause <= 0 {
-		return *other
-	}
-	if *mine == nil {
-		*mine = newLook()
-		if urgent {
-			pause = 0
+// due says when a look of this pace may begin.
+func (o *observer) due(p lookPace) time.Time {
+	due := time.Now()
+	switch p {
+	case patient:
+		due = o.steady.Add(o.interval)
+	case prompt, settling:
+		due = o.prompt.Add(o.interval)
+		if o.watch != nil && o.watch.changed {
+			due = o.prompt.Add(max(minGap, 2*o.took))
+		} else if o.watch != nil && o.watch.live && p == settling {
+			due = o.prompt.Add(max(o.settle, 2*o.took))
 		}
-		go o.run(*mine, pause)
 	}
-	return *mine
+	return due
 }
 
-func newLook() *look {
+// joinable is the look that has yet to begin and suits an asker of this pace: the one of that pace, or another where the
+// time has come for both.
+func (o *observer) joinable(p lookPace, due time.Time) *look {
+	if l := o.pending[p]; l != nil {
+		return l
+	}
+	now := time.Now()
+	for _, l := range o.pending {
+		if l != nil && !due.After(now) && !l.due.After(now) {
+			return l
+		}
+	}
+	l := newLook(due)
+	o.pending[p] = l
+	go o.run(l)
+	return l
+}
+
+// hurryTo makes the look begin at due where that is earlier, with the observer's lock held.
+func (l *look) hurryTo(due time.Time) {
+	if !due.Before(l.due) {
+		return
+	}
+	l.due = due
+	select {
+	case l.hurry <- struct{}{}:
+	default:
+	}
+}
+
+func newLook(due time.Time) *look {
 	l := &look{
 		names:  map[string]bool{},
 		groups: map[string]bool{},
+		due:    due,
+		hurry:  make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -146,10 +207,10 @@ func (o *observer) leave(l *look) {
 }
 
 // run is the look's goroutine. It ends with the listing, or soon after the last asker has left.
-func (o *observer) run(l *look, pause time.Duration) {
+func (o *observer) run(l *look) {
 	defer l.cancel()
 	defer close(l.done)
-	if l.err = sleep(l.ctx, pause); l.err != nil {
+	if l.err = o.untilDue(l); l.err != nil {
 		return
 	}
 	select {
@@ -164,8 +225,35 @@ func (o *observer) run(l *look, pause time.Duration) {
 	if !wanted {
 		return
 	}
+	began := time.Now()
 	listing, err := o.backend.ReadUnits(l.ctx, selector)
+	o.noteTime(time.Since(began))
 	l.view, l.err = newView(listing), err
+}
+
+// untilDue blocks until the look is due, which may come closer meanwhile.
+func (o *observer) untilDue(l *look) error {
+	for {
+		o.mutex.Lock()
+		pause := time.Until(l.due)
+		o.mutex.Unlock()
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+			return nil
+		case <-l.hurry:
+			timer.Stop()
+		case <-l.ctx.Done():
+			timer.Stop()
+			return context.Cause(l.ctx)
+		}
+	}
+}
+
+func (o *observer) noteTime(took time.Duration) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.took = took
 }
 
 // begin closes the look to further askers and gives what it has to cover, and whether anybody still wants to know.
@@ -174,19 +262,24 @@ func (o *observer) begin(l *look) (selector fleet.Selector, wanted bool) {
 	defer o.mutex.Unlock()
 	o.close(l)
 	l.release = sync.OnceFunc(func() { <-o.slot })
-	if l.paced {
-		o.paced = time.Now()
+	if l.serves[patient] {
+		o.steady = time.Now()
+	}
+	if l.serves[prompt] {
+		o.prompt = time.Now()
+		if o.watch != nil {
+			o.watch.changed = false
+		}
 	}
 	return fleet.Selector{Names: slices.Collect(maps.Keys(l.names)), Groups: slices.Collect(maps.Keys(l.groups))}, l.askers > 0
 }
 
 // close takes the look off those that can be joined, with the lock held.
 func (o *observer) close(l *look) {
-	if o.patient == l {
-		o.patient = nil
-	}
-	if o.urgent == l {
-		o.urgent = nil
+	for p := range o.pending {
+		if o.pending[p] == l {
+			o.pending[p] = nil
+		}
 	}
 }
 

@@ -51,8 +51,8 @@ func TestObserverPaceR19(t *testing.T) {
 		r := &reader{takes: 300 * time.Millisecond}
 		o := observerOf(r)
 		start := time.Now()
-		for _, urgent := range []bool{false, false, true, false} {
-			_, err := o.look(t.Context(), fleet.Selector{}, urgent)
+		for _, p := range []lookPace{patient, patient, urgent, patient} {
+			_, err := o.look(t.Context(), fleet.Selector{}, p)
 			require.NoError(t, err)
 		}
 		var offsets []time.Duration
@@ -72,7 +72,7 @@ func TestObserverSharesR19(t *testing.T) {
 		ask := func(selector fleet.Selector) {
 			all.Go(func() {
 				asked := time.Now()
-				_, err := o.look(t.Context(), selector, false)
+				_, err := o.look(t.Context(), selector, patient)
 				assert.NoError(t, err)
 				assert.GreaterOrEqual(t, time.Since(asked), r.takes)
 			})
@@ -98,7 +98,7 @@ func TestObserverEndsWithItsAskersR15R19(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{}
 		o := observerOf(r)
-		_, err := o.look(t.Context(), fleet.Selector{}, false) // so that the next one waits a second for all to join it
+		_, err := o.look(t.Context(), fleet.Selector{}, patient) // so that the next one waits a second for all to join it
 		require.NoError(t, err)
 		r.takes = time.Hour
 		mine := errors.New("enough")
@@ -112,7 +112,7 @@ func TestObserverEndsWithItsAskersR15R19(t *testing.T) {
 				ctx, cancel := leave(after)
 				defer cancel()
 				began := time.Now()
-				_, err := o.look(ctx, fleet.Selector{}, false)
+				_, err := o.look(ctx, fleet.Selector{}, patient)
 				assert.ErrorIs(t, err, mine)
 				assert.Equal(t, after, time.Since(began))
 			})
@@ -125,15 +125,15 @@ func TestObserverEndsWithItsAskersR15R19(t *testing.T) {
 		// One that has not begun: the interval is not over.
 		synctest.Wait()
 		r.takes = 0
-		_, err = o.look(t.Context(), fleet.Selector{}, false)
+		_, err = o.look(t.Context(), fleet.Selector{}, patient)
 		require.NoError(t, err)
 		ctx, cancel := leave(500 * time.Millisecond)
 		defer cancel()
-		_, err = o.look(ctx, fleet.Selector{}, false)
+		_, err = o.look(ctx, fleet.Selector{}, patient)
 		require.ErrorIs(t, err, mine)
 		assert.Len(t, r.began, 3)
-		assert.Nil(t, o.patient)
-		_, err = o.look(ctx, fleet.Selector{}, false)
+		assert.Nil(t, o.pending[patient])
+		_, err = o.look(ctx, fleet.Selector{}, patient)
 		require.ErrorIs(t, err, mine)
 		assert.Len(t, r.began, 3)
 		assert.Empty(t, o.slot)
@@ -149,14 +149,14 @@ func TestObserverHurriedLooksDoNotSpeedUpWaits(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			for range 500 {
-				_, err := o.look(t.Context(), fleet.Selector{Names: []string{"at once"}}, true)
+				_, err := o.look(t.Context(), fleet.Selector{Names: []string{"at once"}}, urgent)
 				assert.NoError(t, err)
 				time.Sleep(10 * time.Millisecond)
 			}
 		})
 		var before time.Time
 		for range 4 {
-			_, err := o.look(t.Context(), fleet.Selector{Names: []string{"patient"}}, false)
+			_, err := o.look(t.Context(), fleet.Selector{Names: []string{"patient"}}, patient)
 			require.NoError(t, err)
 			if !before.IsZero() {
 				assert.GreaterOrEqual(t, time.Since(before), time.Second)
@@ -176,20 +176,20 @@ func TestObserverPatientAndUrgentR19(t *testing.T) {
 		o := observerOf(r)
 		var all sync.WaitGroup
 		start := time.Now()
-		ask := func(after time.Duration, name string, urgent bool) {
+		ask := func(after time.Duration, name string, p lookPace) {
 			all.Go(func() {
 				time.Sleep(after)
-				_, err := o.look(t.Context(), fleet.Selector{Names: []string{name}}, urgent)
+				_, err := o.look(t.Context(), fleet.Selector{Names: []string{name}}, p)
 				assert.NoError(t, err)
 			})
 		}
-		ask(0, "patient", false)
-		ask(400*time.Millisecond, "urgent", true)
-		ask(500*time.Millisecond, "urgent too", true) // has to wait until the one before has ended
-		ask(600*time.Millisecond, "patient too", false)
-		ask(1900*time.Millisecond, "urgent, later", true)
-		ask(2010*time.Millisecond, "patient, later", false)
-		ask(2020*time.Millisecond, "urgent, with it", true)
+		ask(0, "patient", patient)
+		ask(400*time.Millisecond, "urgent", urgent)
+		ask(500*time.Millisecond, "urgent too", urgent) // has to wait until the one before has ended
+		ask(600*time.Millisecond, "patient too", patient)
+		ask(1900*time.Millisecond, "urgent, later", urgent)
+		ask(2010*time.Millisecond, "patient, later", patient)
+		ask(2020*time.Millisecond, "urgent, with it", urgent)
 		all.Wait()
 		var offsets []time.Duration
 		for _, began := range r.began {
@@ -208,10 +208,10 @@ func TestObserverErrorR19(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{err: errors.New("no")}
 		o := observerOf(r)
-		_, err := o.look(t.Context(), fleet.Selector{}, false)
+		_, err := o.look(t.Context(), fleet.Selector{}, patient)
 		require.ErrorIs(t, err, r.err)
 		r.err = nil
-		_, err = o.look(t.Context(), fleet.Selector{}, false)
+		_, err = o.look(t.Context(), fleet.Selector{}, patient)
 		require.NoError(t, err)
 	})
 }
@@ -228,15 +228,19 @@ func TestObserverUnderStress(t *testing.T) {
 				time.Sleep(time.Duration(i%37) * time.Millisecond)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%23)*time.Millisecond)
 				defer cancel()
-				if _, err := o.look(ctx, fleet.Selector{}, i%5 == 0); err != nil {
+				p := patient
+				if i%5 == 0 {
+					p = urgent
+				}
+				if _, err := o.look(ctx, fleet.Selector{}, p); err != nil {
 					assert.ErrorIs(t, err, context.DeadlineExceeded)
 				}
 			})
 		}
 		all.Wait()
 		synctest.Wait()
-		assert.Nil(t, o.patient)
-		assert.Nil(t, o.urgent)
+		assert.Nil(t, o.pending[patient])
+		assert.Nil(t, o.pending[urgent])
 		assert.Empty(t, o.slot)
 		for i := 1; i < len(r.began); i++ {
 			assert.Greater(t, r.began[i].Sub(r.began[i-1]), time.Duration(0))
@@ -255,6 +259,6 @@ func (leaver) ReadUnits(context.Context, fleet.Selector) (fleet.Listing, error) 
 // A look that never came back is an error, and not a cluster without units.
 func TestObserverGoexit(t *testing.T) {
 	o := newObserver(&backend{UnitReader: leaver{}, cancellable: true, logger: logging.Silent()}, time.Second)
-	_, err := o.look(t.Context(), fleet.Selector{}, true)
+	_, err := o.look(t.Context(), fleet.Selector{}, urgent)
 	assert.ErrorIs(t, err, errLookCutOff)
 }

@@ -86,8 +86,8 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 func (r *updateRun) converge(ctx, work context.Context) error {
 	defer r.endChecks(ctx)
 	r.moved, r.seen, r.headway.at = time.Now(), time.Now(), time.Now()
-	for first := true; ; first = false {
-		compared, err := r.look(work, first)
+	for p := urgent; ; p = patient {
+		compared, err := r.look(work, p)
 		if ctx.Err() != nil {
 			r.cancelled = true
 			r.end(endOf(ctx))
@@ -173,11 +173,11 @@ func (r *updateRun) end(why error) {
 }
 
 // look lists the group. Units that the update knows of are asked for by name where the listing may have skipped them.
-func (r *updateRun) look(ctx context.Context, urgent bool) (comparison, error) {
+func (r *updateRun) look(ctx context.Context, p lookPace) (comparison, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.controller.config.WaitTimeout, errWaitTimeoutReached)
 	defer cancel()
 	known := r.knownNames()
-	v, err := r.controller.observer.look(ctx, fleet.Selector{Names: known, Groups: []string{r.req.Group}}, urgent)
+	v, err := r.controller.observer.look(ctx, fleet.Selector{Names: known, Groups: []string{r.req.Group}}, p)
 	if err != nil {
 		return comparison{}, err
 	}

@@ -52,6 +52,7 @@ type wait struct {
 	listingsOnly bool
 
 	inRow   int   // looks in a row in which all units had the status
+	settles bool  // the next look may end the wait, if it shows what the last one did
 	lookErr error // what the last look failed with, nil once one succeeds
 	looked  bool  // some look has succeeded
 }
@@ -139,15 +140,18 @@ func (w *wait) timeout(after time.Duration) error {
 }
 
 // await looks until all units have had one of the statuses WaitCount times in a row. Temporary errors of single looks
-// don't end it (R18).
+// don't end it (R18). Where the backend tells of changes, a look follows each, and looks that see the same follow closely:
+// what a host says of itself is no hearsay, so that the last word of one look needs no second's thought.
 func (c *controller) await(ctx context.Context, w *wait) error {
+	leave := c.observer.attend()
+	defer leave()
 	for {
 		details, err := c.lookAt(ctx, w)
 		switch {
 		case ctx.Err() != nil:
 			return endOf(ctx)
 		case fleet.IsTemporary(err):
-			w.lookErr = err
+			w.lookErr, w.settles = err, false
 			continue
 		case err != nil:
 			return err
@@ -180,6 +184,7 @@ func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 	if len(failed) > 0 {
 		return false, failureOf(w.judge, failed)
 	}
+	w.settles = all || w.judge.suspects(names)
 	if !all {
 		w.inRow = 0
 		return false, nil
@@ -188,12 +193,23 @@ func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 	return w.inRow >= w.judge.waitCount, nil
 }
 
+// pace is that of the wait's next look.
+func (c *controller) pace(w *wait) lookPace {
+	switch {
+	case c.backend.watcher == nil:
+		return patient
+	case w.settles:
+		return settling
+	}
+	return prompt
+}
+
 // lookAt takes one shared look, and gives the units of the wait that are there.
 func (c *controller) lookAt(ctx context.Context, w *wait) (map[string]*fleet.UnitDetail, error) {
 	if w.names != nil {
-		return c.lookAtNames(ctx, w.names, !w.listingsOnly)
+		return c.lookAtNames(ctx, w)
 	}
-	v, err := c.observer.look(ctx, fleet.Selector{Groups: []string{w.group}}, false)
+	v, err := c.observer.look(ctx, fleet.Selector{Groups: []string{w.group}}, c.pace(w))
 	if err != nil {
 		return nil, err
 	}
@@ -207,22 +223,22 @@ func (c *controller) lookAt(ctx context.Context, w *wait) (map[string]*fleet.Uni
 }
 
 // lookAtNames takes one shared look at units that are known (R20a): what the listing lacks though it may be there is asked
-// for by name, if sure is set.
-func (c *controller) lookAtNames(ctx context.Context, names []string, sure bool) (map[string]*fleet.UnitDetail, error) {
-	v, err := c.observer.look(ctx, fleet.Selector{Names: names}, false)
+// for by name, unless it is absence that is waited for.
+func (c *controller) lookAtNames(ctx context.Context, w *wait) (map[string]*fleet.UnitDetail, error) {
+	v, err := c.observer.look(ctx, fleet.Selector{Names: w.names}, c.pace(w))
 	if err != nil {
 		return nil, err
 	}
-	details := make(map[string]*fleet.UnitDetail, len(names))
-	for _, name := range names {
+	details := make(map[string]*fleet.UnitDetail, len(w.names))
+	for _, name := range w.names {
 		if detail := v.byName[name]; detail != nil {
 			details[name] = detail
 		}
 	}
-	if !sure {
+	if w.listingsOnly {
 		return details, nil
 	}
-	asked, err := c.askByName(ctx, v, names)
+	asked, err := c.askByName(ctx, v, w.names)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,18 @@ type Launcher interface {
 	SubmitLaunched(ctx context.Context, name, content string) error
 }
 
+// UnitWatcher is the upgrade for hearing of changes as they happen.
+//
+// Without it whoever waits for a status finds out with the next look of a fixed pace.
+type UnitWatcher interface {
+	// WatchUnits returns once it watches, and watches until ctx ends. A value comes on the channel after each change of what
+	// ReadUnits gives: a unit came or went, or its state, its desired state or its content is another. A read that begins
+	// after the value came shows the change. Changes that follow one another closely may share a value, and a value may come
+	// without a change. The channel is closed when ctx ends, and when the watch breaks off; whoever still wants to know watches anew,
+	// and has to look then, since changes may have been missed. What keeps a watch from beginning is the error.
+	WatchUnits(ctx context.Context) (<-chan struct{}, error)
+}
+
 // Machine is one host of the cluster.
 type Machine struct {
 	// ID is the machine's ID, 32 hexadecimal digits.

@@ -37,11 +37,11 @@ type backendRule struct {
 
 // backendRules are all rules.
 func backendRules() []backendRule {
-	return slices.Concat(contractRules(), statusRules(), readerRules(), upgradeRules())
+	return slices.Concat(contractRules(), statusRules(), readerRules(), upgradeRules(), watchRules())
 }
 
 // TestBackend tests whether a backend keeps the contract of fleet.Fleet and of those upgrades (fleet.UnitReader,
-// fleet.ContentReader, fleet.MachineReader, fleet.Launcher) that it offers. It returns nil when it found nothing wrong, else
+// fleet.ContentReader, fleet.MachineReader, fleet.Launcher, fleet.UnitWatcher) that it offers. It returns nil when it found nothing wrong, else
 // an error that joins all that it found: for each finding the rule, why there is such a rule, and what was seen. The rules
 // are walked side by side, each on units of its own, so TestBackend blocks for as long as the slowest takes: moments on a
 // good backend that acts at once, a multiple of Wait at worst. An end of ctx is a finding of whatever was under way.

@@ -24,23 +24,39 @@ type tampered struct {
 	read                 func(context.Context, fleet.Selector) (fleet.Listing, error)
 	content              func(ctx context.Context, name string) (string, error)
 	machines             func(context.Context) ([]fleet.Machine, error)
+	feed                 feed
+	watch                func(context.Context) (<-chan struct{}, error)
+	tell                 func() // after each write
 }
 
 func newTampered() *tampered {
 	d := fleet.NewDummyFleet(fleet.DefaultDummyConfig())
-	return &tampered{DummyFleet: d, submit: d.Submit, launch: d.SubmitLaunched, start: d.Start, stop: d.Stop, destroy: d.Destroy,
+	f := &tampered{DummyFleet: d, submit: d.Submit, launch: d.SubmitLaunched, start: d.Start, stop: d.Stop, destroy: d.Destroy,
 		get: d.GetStatus, match: d.GetStatusWithMatcher, read: d.ReadUnits, content: d.ReadContent, machines: d.ReadMachines}
+	f.watch, f.tell = f.feed.watch, f.feed.tell
+	return f
 }
 
 func (f *tampered) Submit(ctx context.Context, name, content string) error {
+	defer f.tell()
 	return f.submit(ctx, name, content)
 }
 func (f *tampered) SubmitLaunched(ctx context.Context, name, content string) error {
+	defer f.tell()
 	return f.launch(ctx, name, content)
 }
-func (f *tampered) Start(ctx context.Context, name string) error   { return f.start(ctx, name) }
-func (f *tampered) Stop(ctx context.Context, name string) error    { return f.stop(ctx, name) }
-func (f *tampered) Destroy(ctx context.Context, name string) error { return f.destroy(ctx, name) }
+func (f *tampered) Start(ctx context.Context, name string) error {
+	defer f.tell()
+	return f.start(ctx, name)
+}
+func (f *tampered) Stop(ctx context.Context, name string) error {
+	defer f.tell()
+	return f.stop(ctx, name)
+}
+func (f *tampered) Destroy(ctx context.Context, name string) error {
+	defer f.tell()
+	return f.destroy(ctx, name)
+}
 func (f *tampered) GetStatus(ctx context.Context, name string) (fleet.UnitStatus, error) {
 	return f.get(ctx, name)
 }
@@ -54,6 +70,7 @@ func (f *tampered) ReadContent(ctx context.Context, name string) (string, error)
 	return f.content(ctx, name)
 }
 func (f *tampered) ReadMachines(ctx context.Context) ([]fleet.Machine, error) { return f.machines(ctx) }
+func (f *tampered) WatchUnits(ctx context.Context) (<-chan struct{}, error)   { return f.watch(ctx) }
 
 // told changes what GetStatus tells.
 func (f *tampered) told(change func(*fleet.UnitStatus)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 // R39, R40: DummyFleet keeps the contract, also where nothing but the contract can be seen of it, and leaves no unit.
 func TestTestBackendOnDummyFleet(t *testing.T) {
 	dummy := fleet.NewDummyFleet(fleet.DefaultDummyConfig())
-	for name, backend := range map[string]fleet.Fleet{"whole": dummy, "narrow": struct{ fleet.Fleet }{dummy}} {
+	for name, backend := range map[string]fleet.Fleet{"whole": dummy, "narrow": struct{ fleet.Fleet }{dummy}, "watched": newTampered()} {
 		assert.NoError(t, fleettest.TestBackend(t.Context(), backend, fleettest.BackendOptions{}), name)
 		assert.Empty(t, dummy.Units)
 	}
@@ -49,10 +50,12 @@ func TestTestBackendOnCluster(t *testing.T) {
 // R39: each rule can be seen to be broken, and a finding names it and says why it is a rule.
 func TestTestBackendFindsFaults(t *testing.T) {
 	names := fleettest.RuleNames()
+	broken := maps.Clone(brokenBackends)
+	maps.Copy(broken, brokenWatches)
 	for _, name := range names {
-		assert.NotEmpty(t, brokenBackends[name], "no backend breaks rule %q", name)
+		assert.NotEmpty(t, broken[name], "no backend breaks rule %q", name)
 	}
-	for rule, backends := range brokenBackends {
+	for rule, backends := range broken {
 		assert.Contains(t, names, rule)
 		for fault, spoil := range backends {
 			t.Run(rule+"/"+fault, func(t *testing.T) {

@@ -105,7 +105,7 @@ func TestUnitThatNoMachineTakes(t *testing.T) {
 	t.Parallel()
 	const group = "nomach"
 	s := first
-	b := s.Open(t, group, bench.Options{WaitTimeout: 5 * time.Second})
+	b := s.Open(t, group, bench.Options{WaitTimeout: 15 * time.Second})
 	unit := one(group + "-x.service")
 	unit.Content += "[X-Fleet]\nMachineMetadata=zone=nowhere\n"
 	all := bench.Request(group)

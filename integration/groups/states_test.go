@@ -25,10 +25,11 @@ const (
 // these states. It gives them.
 func requireUnits(t *testing.T, s *bench.Site, prefix string, n int, desired, systemd string) []bench.Unit {
 	t.Helper()
-	// What another machine has unloaded takes a unit's published state along, for up to 24 s: then nothing can be held.
+	// What another machine has unloaded takes a unit's published state along, for up to 24 s, and the current state goes with
+	// it: then nothing can be held.
 	units := s.Observer.Await(t, time.Minute, "all units of "+prefix+" have a state", func(look bench.Snapshot) bool {
 		for _, unit := range look.Named(prefix) {
-			if unit.MachineID != "" && len(unit.States) == 0 {
+			if unit.MachineID != "" && (len(unit.States) == 0 || unit.Current == inactive) {
 				return false
 			}
 		}

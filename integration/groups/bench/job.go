@@ -26,6 +26,8 @@ type Job struct {
 	Request             controller.Request
 	MaxGrowth, MinAlive int
 	Options             Options
+	// KillAt is the phase of the update whose first event kills the process, as kill -9 does; none if empty.
+	KillAt controller.UpdatePhase
 }
 
 // Start starts the process: the test's own binary once more. It ends with the test at the latest.
@@ -71,6 +73,10 @@ func carryOut(text string) error {
 		return err
 	}
 	defer control.(io.Closer).Close()
-	opts := controller.UpdateOptions{MaxGrowth: j.MaxGrowth, MinAlive: j.MinAlive}
+	opts := controller.UpdateOptions{MaxGrowth: j.MaxGrowth, MinAlive: j.MinAlive, Progress: func(event controller.UpdateEvent) {
+		if event.Phase == j.KillAt {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	}}
 	return follow(control, func(ctx context.Context) (*task.Task, error) { return control.Update(ctx, j.Request, opts) })
 }

@@ -174,7 +174,8 @@ func (o *Observer) endpoint() url.URL {
 
 func nothing() error { return nil }
 
-// lookAt reads the units first and their states then: what is seen of a unit is never older than the unit.
+// lookAt reads the units first and their states then: what is seen of a unit is never older than the unit. Of a unit that
+// does not run though it should, it reads once more what it should be: it may have been asked to stop in between.
 func (o *Observer) lookAt(ctx context.Context, endpoint url.URL, between func() error) (Snapshot, error) {
 	look := Snapshot{At: time.Now(), Units: map[string]Unit{}}
 	err := o.pages(ctx, endpoint, "units", between, func(page page) {
@@ -193,7 +194,28 @@ func (o *Observer) lookAt(ctx context.Context, endpoint url.URL, between func() 
 			}
 		}
 	})
+	if err != nil || !look.lacksRunning() {
+		return look, err
+	}
+	err = o.pages(ctx, endpoint, "units", nothing, func(page page) {
+		for _, again := range page.Units {
+			if unit, ok := look.Units[again.Name]; ok {
+				unit.Desired = again.DesiredState
+				look.Units[again.Name] = unit
+			}
+		}
+	})
 	return look, err
+}
+
+// lacksRunning says whether some unit should run, and has a state that says it does not.
+func (s Snapshot) lacksRunning() bool {
+	for _, unit := range s.Units {
+		if state := unit.Here().Active; unit.Desired == "launched" && state != "" && state != "active" {
+			return true
+		}
+	}
+	return false
 }
 
 // page is what is read of an answer.
