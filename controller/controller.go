@@ -99,7 +99,8 @@ type Config struct {
 	// Logger is where operations are logged; nil means silence.
 	Logger logging.Logger
 
-	// Concurrency is how many unit operations of one step run side by side; 8 by default.
+	// Concurrency is how many unit operations of one step run side by side. By default it is what the backend advises
+	// (fleet.ConcurrencyAdviser), or else 8.
 	Concurrency int
 	// FailureGrace is after which time a failure that stood before an operation's write counts as one of the operation;
 	// 30 s by default.
@@ -130,6 +131,9 @@ func (c Config) withDefaults() Config {
 	c.WaitCount = positiveOr(c.WaitCount, 3)
 	c.WaitSleep = positiveOr(c.WaitSleep, time.Second)
 	c.WaitTimeout = positiveOr(c.WaitTimeout, 5*time.Minute)
+	if adviser, ok := c.Fleet.(fleet.ConcurrencyAdviser); ok {
+		c.Concurrency = positiveOr(c.Concurrency, adviser.Concurrency())
+	}
 	c.Concurrency = positiveOr(c.Concurrency, 8)
 	c.FailureGrace = positiveOr(c.FailureGrace, 30*time.Second)
 	c.OneshotGrace = positiveOr(c.OneshotGrace, 30*time.Second)

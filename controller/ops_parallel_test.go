@@ -43,6 +43,28 @@ func (f *busyFleet) Stop(ctx context.Context, name string) error {
 	return f.memoryFleet.Stop(ctx, name)
 }
 
+// advisingFleet says how many of its operations are best done side by side.
+type advisingFleet struct {
+	*busyFleet
+	advice int
+}
+
+func (f advisingFleet) Concurrency() int { return f.advice }
+
+// R7, R20: as many at a time as the backend advises, unless Concurrency says otherwise; advice that is none is not taken.
+func TestSideBySideAsAdvisedR7(t *testing.T) {
+	for _, c := range []struct{ advice, config, want int }{{20, 0, 20}, {20, 3, 3}, {2, 0, 2}, {0, 0, 8}, {-1, 0, 8}} {
+		synctest.Test(t, func(t *testing.T) {
+			backend := advisingFleet{&busyFleet{memoryFleet: newMemoryFleet()}, c.advice}
+			b := onBackend(t, backend, func(config *controller.Config) { config.Concurrency = c.config })
+			defer b.close()
+			b.do(b.controller.Submit, request("web", 15))
+			b.do(b.controller.Stop, of("web"))
+			assert.Equal(t, c.want, backend.most, "%+v", c)
+		})
+	}
+}
+
 // R7: eight at a time, or as many as Concurrency says.
 func TestSideBySideR7(t *testing.T) {
 	for _, concurrency := range []int{0, 1, 3} {

@@ -96,7 +96,7 @@ type tally struct {
 	existing int  // slices there, those being taken away included
 	removing int  // of these, being taken away
 	alive    int  // slices that count towards MinAlive
-	standing int  // slices that serve or could: not being taken away, and old or ready
+	standing int  // slices that serve or could: not being taken away, and old, ready, or none of the update's business
 	staying  int  // slices that are there to stay: new, or not replaceable
 	underWay bool // something will change by this update's doing
 }
@@ -115,7 +115,7 @@ func (s situation) tally() *tally {
 		if slice.counts() {
 			t.alive++
 		}
-		if !slice.absent && (!slice.isNew || slice.ready) {
+		if !slice.absent && (!slice.isNew || slice.ready || !slice.replaceable) {
 			t.standing++
 		}
 		if slice.stays() {
@@ -162,8 +162,12 @@ func (t *tally) launch(s situation, d *decision) {
 	if s.ending {
 		return
 	}
+	leaving := make(map[string]bool, len(d.remove))
+	for _, r := range d.remove {
+		leaving[r.id] = true
+	}
 	for _, slice := range s.slices {
-		leaves := slice.removing || slices.ContainsFunc(d.remove, func(r removed) bool { return r.id == slice.id })
+		leaves := slice.removing || leaving[slice.id]
 		if slice.isNew && slice.replaceable && !slice.launched && !slice.own && !slice.failed && !leaves {
 			d.launch = append(d.launch, slice.id)
 		}

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -43,6 +44,31 @@ func TestR45RestartOfNamedSlices(t *testing.T) {
 		assert.Contains(t, after, before[2])
 		assert.NotContains(t, after, before[1])
 	})
+}
+
+// One that is not named, and was never started, neither holds up those that are nor is touched.
+func TestR45RestartBesideOneThatIsStopped(t *testing.T) {
+	for _, opts := range []controller.UpdateOptions{{MaxGrowth: 1, MinAlive: 2}, {MinAlive: 1}} {
+		inBubble(t, 4, nil, func(t *testing.T, b *bench) {
+			before := b.idsOf("web")
+			b.do(b.controller.Stop, request("web", 0, before[2], before[3]))
+			opts.Force = true
+			check := newBoundsCheck("web", opts, 0)
+			b.replay(check)
+			b.cluster.OnChange(check.take)
+			check.begin()
+			require.NoError(t, b.update(request("web", 0, before[0]), opts))
+			assert.Empty(t, check.findings)
+			after := b.idsOf("web")
+			assert.Len(t, after, 4)
+			assert.NotContains(t, after, before[0])
+			assert.Subset(t, after, before[1:])
+			for _, unit := range b.cluster.Units() {
+				stopped := strings.Contains(unit.Name, "@"+before[2]+".") || strings.Contains(unit.Name, "@"+before[3]+".")
+				assert.Equal(t, map[bool]string{true: "loaded", false: "launched"}[stopped], unit.Desired, unit.Name)
+			}
+		})
+	}
 }
 
 // An instance group is restarted in place.

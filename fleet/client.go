@@ -23,8 +23,9 @@ const (
 	defaultRetryWait      = 100 * time.Millisecond
 
 	dialTimeout = 10 * time.Second
-	// idleConnections is as many as a few operations side by side leave behind, so that none is dialed anew.
-	idleConnections = 32
+	// idleConnections is more than run side by side, in reads and writes of one step, unless somebody raises Concurrency
+	// beyond reason: what one request has done with serves the next, so that none is dialed anew.
+	idleConnections = 256
 )
 
 // Config is what NewFleet needs. Zero fields mean their defaults.
@@ -81,6 +82,10 @@ type Client struct {
 	maxBodySize    int64
 	retries        int
 	retryWait      time.Duration
+
+	// machines and cost are what the last listings have told.
+	machines machineList
+	cost     listingCost
 
 	// closing ends when Close begins; requests under way hold running for reading.
 	closing context.Context

@@ -11,7 +11,7 @@ func DetailOf(name, content string) (UnitDetail, error) {
 	facts := readFacts(name, options)
 	return UnitDetail{
 		UnitStatus: UnitStatus{Name: name, SliceID: sliceID(name)},
-		Hash:       facts.hash,
+		Hash:       hashOptions(options),
 		Group:      facts.group,
 		Stamped:    facts.stamped,
 		Global:     facts.global,

@@ -10,7 +10,6 @@ import (
 
 // contentFacts is what a unit's options say about how to read its status.
 type contentFacts struct {
-	hash     string
 	group    string
 	stamped  bool
 	global   bool
@@ -21,7 +20,7 @@ type contentFacts struct {
 // readFacts looks through the options of the unit with the given name. Where an option repeats, the last one stands, as
 // with fleet and systemd; MachineMetadata adds up.
 func readFacts(name string, options []*unit.UnitOption) contentFacts {
-	facts := contentFacts{hash: hashOptions(options), metadata: map[string][]string{}}
+	facts := contentFacts{metadata: map[string][]string{}}
 	serviceType, remain := "", false
 	for _, option := range options {
 		switch option.Section + "." + option.Name {

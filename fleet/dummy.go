@@ -134,14 +134,15 @@ func (d *DummyFleet) ReadUnits(ctx context.Context, selector Selector) (Listing,
 	}
 	defer unlock()
 	listing := Listing{Whole: true}
-	takes := selector.filter()
+	filter := selector.filter()
 	for name, status := range d.Units {
 		content, known := d.contents[name]
 		options, _ := parseContent(content) // what does not parse has no options
-		if !takes(name, toWire(options)) {
+		says := newContent(options)
+		if !filter.takes(name, says) {
 			continue
 		}
-		facts := readFacts(name, options)
+		facts := says.of(name)
 		detail := UnitDetail{UnitStatus: cloneStatus(status), Group: facts.group, Stamped: facts.stamped,
 			Global: facts.global, Oneshot: facts.oneshot}
 		if known {

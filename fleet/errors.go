@@ -6,17 +6,18 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/squadronctl/squadron/internal/errclass"
 	"github.com/squadronctl/squadron/internal/errmask"
 )
 
 var (
-	errUnitNotFound      = errors.New("unit not found")
+	errUnitNotFound      = errclass.ErrUnitNotFound
 	errInvalidUnitStatus = errors.New("invalid unit status")
 	errInvalidEndpoint   = errors.New("invalid endpoint")
 	errIPNotFound        = errors.New("IP not found")
-	errConflict          = errors.New("conflict")
-	errInvalidRequest    = errors.New("invalid request")
-	errTemporary         = errors.New("temporary")
+	errConflict          = errclass.ErrConflict
+	errInvalidRequest    = errclass.ErrInvalidRequest
+	errTemporary         = errclass.ErrTemporary
 )
 
 // IsUnitNotFound reports whether err says that a unit is not there, or that a matcher matched no unit.
@@ -51,24 +52,7 @@ func IsTemporary(err error) bool { return errmask.Find(err, isTemporary) }
 // AsTemporary(nil) is nil.
 func AsTemporary(err error) error { return withClass(errTemporary, err) }
 
-// classed is an error that also belongs to a class, without a word about it in its text.
-type classed struct {
-	class error
-	err   error
-}
-
-func withClass(class, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &classed{class: class, err: err}
-}
-
-// Error gives the text of the error itself.
-func (c *classed) Error() string { return c.err.Error() }
-
-// Unwrap gives the error and its class.
-func (c *classed) Unwrap() []error { return []error{c.err, c.class} }
+func withClass(class, err error) error { return errclass.With(class, err) }
 
 // isTemporary looks at one error of a tree.
 func isTemporary(err error) bool {

@@ -2,8 +2,9 @@
 //
 // NewFleet speaks fleet's HTTP API version 1 over a unix socket, http, https, or an SSH tunnel. NewDummyFleet keeps
 // the contract in memory, at once and without a network. What a backend can do beyond the contract stands in small
-// interfaces of its own (see UnitReader, ContentReader, MachineReader, Launcher and UnitWatcher): both of these
-// backends offer all but the last, and a backend of your own gains by each that it offers.
+// interfaces of its own (see UnitReader, ContentReader, MachineReader, Launcher, UnitWatcher and
+// ConcurrencyAdviser): both of these backends offer all but the last two, and a backend of your own gains by each that it
+// offers.
 package fleet
 
 import (

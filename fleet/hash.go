@@ -49,13 +49,14 @@ func parseContent(content string) ([]*unit.UnitOption, error) {
 }
 
 func hashOptions(options []*unit.UnitOption) string {
-	sum := sha1.Sum([]byte(serialize(options)))
-	return hex.EncodeToString(sum[:])
+	sum := sha1.New()
+	// Neither side of the copy can fail: both are in memory.
+	_, _ = io.Copy(sum, unit.Serialize(options))
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func serialize(options []*unit.UnitOption) string {
 	var text strings.Builder
-	// Neither side of the copy can fail: both are in memory.
 	_, _ = io.Copy(&text, unit.Serialize(options))
 	return text.String()
 }

@@ -6,77 +6,94 @@ import (
 	"strings"
 )
 
-// listing puts a look's lists together, for the units that the selector takes.
-func (l look) listing(selector Selector) Listing {
-	listing := Listing{Whole: l.whole}
-	takes := selector.filter()
-	for name, unit := range l.units {
-		if takes(name, unit.Options) {
-			listing.Units = append(listing.Units, l.detail(unit))
-		}
-	}
-	slices.SortFunc(listing.Units, func(a, b UnitDetail) int { return strings.Compare(a.Name, b.Name) })
-	return listing
+// look is what fleet said at one look, before units, states and machines are put together.
+type look struct {
+	units    []unitEntry  // sorted by name, none twice
+	states   []stateEntry // sorted by name and machine, none twice
+	whole    bool
+	machines []Machine // sorted by ID
 }
 
-// filter gives the selector's test. Every stamp is looked at, though the last one stands: more may be taken, but no less.
-func (s Selector) filter() func(name string, options []wireOption) bool {
-	if len(s.Names) == 0 && len(s.Groups) == 0 {
-		return func(string, []wireOption) bool { return true }
+// details puts the look's lists together.
+func (l look) details() []UnitDetail {
+	if len(l.units) == 0 {
+		return nil
 	}
-	names := map[string]bool{}
-	for _, name := range s.Names {
-		names[name] = true
+	details := make([]UnitDetail, 0, len(l.units))
+	for i := range l.units {
+		details = append(details, l.detail(&l.units[i]))
 	}
-	return func(name string, options []wireOption) bool {
-		if names[name] {
-			return true
-		}
-		return slices.ContainsFunc(s.Groups, func(group string) bool {
-			return strings.HasPrefix(name, group) || slices.ContainsFunc(options, func(option wireOption) bool {
-				return option.Section == "X-Squadron" && option.Name == "Group" && option.Value == group
-			})
-		})
-	}
+	return details
 }
 
 // detail puts together what is known of one unit.
-func (l look) detail(unit wireUnit) UnitDetail {
-	facts := readFacts(unit.Name, fromWire(unit.Options))
+func (l look) detail(unit *unitEntry) UnitDetail {
+	facts := unit.content.of(unit.name)
 	detail := UnitDetail{
 		UnitStatus: UnitStatus{
-			Current: stateOr(unit.CurrentState),
-			Desired: stateOr(unit.DesiredState),
-			Name:    unit.Name,
-			SliceID: sliceID(unit.Name),
+			Current: stateOr(unit.current),
+			Desired: stateOr(unit.desired),
+			Name:    unit.name,
+			SliceID: sliceID(unit.name),
 		},
+		Hash:    unit.content.hash,
 		Group:   facts.group,
 		Stamped: facts.stamped,
 		Global:  facts.global,
 		Oneshot: facts.oneshot,
 	}
-	if len(unit.Options) > 0 {
-		detail.Hash = facts.hash
-	}
-	states := l.states[unit.Name]
+	states := l.statesOf(unit.name)
 	switch {
 	case facts.global:
 		// fleet has no current state of a global unit; it says inactive, or nothing at all.
 		detail.Current = detail.Desired
 		detail.Missing = l.missing(facts.metadata, states)
-		for _, state := range states {
-			detail.Machine = append(detail.Machine, l.status(state))
-			detail.LoadError = max(detail.LoadError, loadError(state))
+		for i := range states {
+			detail.Machine = append(detail.Machine, l.status(&states[i]))
+			detail.LoadError = max(detail.LoadError, loadError(&states[i]))
 		}
-		slices.SortFunc(detail.Machine, func(a, b MachineStatus) int { return strings.Compare(a.ID, b.ID) })
-	case unit.MachineID != "":
+	case unit.machine != "":
 		// Other machines' states are what lost machines, or ones that had the unit before, said last.
-		state := states[unit.MachineID]
-		state.MachineID = unit.MachineID
+		state := &stateEntry{machine: unit.machine}
+		if at, reported := findState(states, unit.machine); reported {
+			state = &states[at]
+		}
 		detail.Machine = []MachineStatus{l.status(state)}
 		detail.LoadError = loadError(state)
 	}
 	return detail
+}
+
+// statesOf gives the states of one unit, sorted by machine.
+func (l look) statesOf(name string) []stateEntry {
+	from, _ := slices.BinarySearchFunc(l.states, name, func(state stateEntry, name string) int {
+		return strings.Compare(state.name, name)
+	})
+	to := from
+	for to < len(l.states) && l.states[to].name == name {
+		to++
+	}
+	return l.states[from:to]
+}
+
+func findState(states []stateEntry, machine string) (at int, found bool) {
+	return slices.BinarySearchFunc(states, machine, func(state stateEntry, id string) int {
+		return strings.Compare(state.machine, id)
+	})
+}
+
+// needsMachines says whether there is a global unit, or one on a machine that the list has not.
+func (l look) needsMachines() bool {
+	for i := range l.units {
+		unit := &l.units[i]
+		if unit.content.of(unit.name).global {
+			return true
+		}
+		if _, listed := l.machine(unit.machine); !listed && unit.machine != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // stateOr reads a missing state as inactive. For a moment after a unit was created, and around its end, a real fleetd
@@ -89,27 +106,31 @@ func stateOr(state string) string {
 }
 
 // loadError is a load state that is none of a unit that can run.
-func loadError(state wireState) string {
-	switch state.SystemdLoadState {
+func loadError(state *stateEntry) string {
+	switch state.load {
 	case "bad-setting", "error", "not-found", "masked":
-		return state.SystemdLoadState
+		return state.load
 	}
 	return ""
 }
 
-func (l look) status(state wireState) MachineStatus {
+func (l look) status(state *stateEntry) MachineStatus {
 	return MachineStatus{
-		ID:            state.MachineID,
-		IP:            l.ip(state.MachineID),
-		SystemdActive: state.SystemdActiveState,
-		SystemdSub:    state.SystemdSubState,
-		UnitHash:      state.Hash,
+		ID:            state.machine,
+		IP:            l.ip(state.machine),
+		SystemdActive: state.active,
+		SystemdSub:    state.sub,
+		UnitHash:      state.hash,
 	}
+}
+
+func (l look) machine(id string) (at int, listed bool) {
+	return slices.BinarySearchFunc(l.machines, id, func(m Machine, id string) int { return strings.Compare(m.ID, id) })
 }
 
 // ip gives a machine's address in a copy of its own, nil where the machine is not listed.
 func (l look) ip(id string) net.IP {
-	at, listed := slices.BinarySearchFunc(l.machines, id, func(m Machine, id string) int { return strings.Compare(m.ID, id) })
+	at, listed := l.machine(id)
 	if !listed {
 		return nil
 	}
@@ -118,10 +139,10 @@ func (l look) ip(id string) net.IP {
 
 // missing counts the machines that meet a global unit's conditions and have reported no state of it. What a machine says
 // that is no longer listed stands for none of these.
-func (l look) missing(conditions map[string][]string, states map[string]wireState) int {
+func (l look) missing(conditions map[string][]string, states []stateEntry) int {
 	count := 0
 	for _, machine := range l.machines {
-		if _, reported := states[machine.ID]; !reported && meets(machine, conditions) {
+		if _, reported := findState(states, machine.ID); !reported && meets(machine, conditions) {
 			count++
 		}
 	}

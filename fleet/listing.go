@@ -4,154 +4,163 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/squadronctl/squadron/internal/errmask"
 )
 
-// look is what fleet said at one look, before units, states and machines are put together.
-type look struct {
-	units    map[string]wireUnit
-	whole    bool
-	states   map[string]map[string]wireState // by unit name, then machine ID
-	machines []Machine
+// costFor is how long it is believed what a listing costs.
+const costFor = 10 * time.Minute
+
+// listingCost is of how many pages the last listing was.
+type listingCost struct {
+	mutex         sync.Mutex
+	units, states int
+	seen          time.Time
 }
 
-// ReadUnits makes one look at the cluster: the lists of units, of states and of machines, read side by side. With Exact,
-// and for a selector that is but one name, each unit is read by its name instead, eight side by side, so that such a
-// listing is always whole.
+func (l *listingCost) set(units, states int) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.units, l.states, l.seen = units, states, time.Now()
+}
+
+// latest gives the pages of units and of states, 0 and 0 where that is not known, or no longer.
+func (l *listingCost) latest() (units, states int) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if time.Since(l.seen) >= costFor {
+		return 0, 0
+	}
+	return l.units, l.states
+}
+
+// ReadUnits makes one look at the cluster, in the cheapest way that answers. That is a listing: the pages of the lists of
+// units and of states, eight of each list side by side. Names are read by name instead, eight requests side by side, where
+// those are no more requests: two for each name, against as many as the last listing had pages, and two before the first
+// one. What a listing costs is forgotten after ten minutes, since reads by name teach nothing about it. With Exact, names
+// are always read by name. A listing that was read by name is always whole.
+//
+// The list of machines is read, too, when a minute has passed since it was read last, when a unit is on a machine that is
+// not in it, and when one of the units is global. So for up to a minute a machine that was lost can still have an address.
 func (c *Client) ReadUnits(ctx context.Context, selector Selector) (Listing, error) {
-	if len(selector.Groups) == 0 && (selector.Exact || len(selector.Names) == 1) {
-		details, _, err := c.readByName(ctx, selector.Names)
+	if names, ok := c.cheaperByName(selector); ok {
+		found, _, err := c.readByName(ctx, names)
 		if err != nil {
 			return Listing{}, errmask.Maskf(err, "read units by name")
 		}
-		return Listing{Units: details, Whole: true}, nil
+		return Listing{Units: found.details(), Whole: true}, nil
 	}
-	found, err := c.lookAt(ctx)
+	found, current, err := c.lookAt(ctx, selector)
+	if err == nil {
+		found, err = c.withMachines(ctx, found, current)
+	}
 	if err != nil {
 		return Listing{}, errmask.Maskf(err, "read units")
 	}
-	return found.listing(selector), nil
+	return Listing{Units: found.details(), Whole: found.whole}, nil
+}
+
+// cheaperByName gives the selector's names, each once, and whether to read them by name.
+func (c *Client) cheaperByName(selector Selector) ([]string, bool) {
+	if len(selector.Groups) > 0 || len(selector.Names) == 0 && !selector.Exact {
+		return nil, false
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(selector.Names)))
+	if selector.Exact || len(names) == 1 {
+		return names, true
+	}
+	units, states := c.cost.latest()
+	// In a listing a name that can't be a unit's is but one that is not there.
+	possible := !slices.ContainsFunc(names, func(name string) bool { return checkName(name) != nil })
+	return names, possible && 2*len(names) <= units+states
 }
 
 // GetStatus reads one unit's status.
 func (c *Client) GetStatus(ctx context.Context, name string) (UnitStatus, error) {
-	detail, err := c.readDetail(ctx, name)
+	found, notFound, err := c.readByName(ctx, []string{name})
+	if err == nil && len(found.units) == 0 {
+		err = notFound
+	}
 	if err != nil {
 		return UnitStatus{}, errmask.Maskf(err, "get status of %s", short(name))
 	}
-	return detail.UnitStatus, nil
+	return found.detail(&found.units[0]).UnitStatus, nil
 }
 
-// readDetail looks at one unit by its name.
-func (c *Client) readDetail(ctx context.Context, name string) (UnitDetail, error) {
-	if err := checkName(name); err != nil {
-		return UnitDetail{}, err
-	}
-	details, notFound, err := c.readByName(ctx, []string{name})
-	switch {
-	case err != nil:
-		return UnitDetail{}, err
-	case len(details) == 0:
-		return UnitDetail{}, notFound
-	}
-	return details[0], nil
-}
-
-// readByName asks for each unit by its name, and gives those that are there, sorted, and an answer that said that one is
-// not. The machines are listed once.
-func (c *Client) readByName(ctx context.Context, names []string) (details []UnitDetail, notFound, err error) {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
+// readByName asks for each of the names, none of which may come twice. It gives a look that has those that are there, and
+// an answer that said that one is not.
+func (c *Client) readByName(ctx context.Context, names []string) (found look, notFound, err error) {
 	for _, name := range names {
 		if err := checkName(name); err != nil {
-			return nil, nil, err
+			return look{}, nil, err
 		}
 	}
-	var machines []Machine
-	units := make([]wireUnit, len(names))
-	missing := make([]error, len(names))
-	states := make([]map[string]map[string]wireState, len(names))
+	collector := newCollector(Selector{})
+	var mutex sync.Mutex
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
-	group.Go(func() (err error) {
-		machines, err = c.readMachines(groupCtx)
-		return err
-	})
-	for i, name := range names {
-		group.Go(func() (err error) {
-			units[i], err = c.readUnit(groupCtx, name)
-			if IsUnitNotFound(err) {
-				missing[i] = err
-				return nil
+	current := c.refreshMachines(groupCtx, group)
+	for _, name := range names {
+		group.Go(func() error {
+			err := c.getUnit(groupCtx, name, func(body []byte) error { return collector.unit(name, body) })
+			if !IsUnitNotFound(err) {
+				return err
 			}
-			return err
+			mutex.Lock()
+			defer mutex.Unlock()
+			notFound = err
+			return nil
 		})
-		// Not /state/{name}: fleetd panics over a unit that has no state there.
-		group.Go(func() (err error) {
-			states[i], err = c.readStates(groupCtx, url.Values{"unitName": {name}})
+		group.Go(func() error {
+			// Not /state/{name}: fleetd panics over a unit that has no state there.
+			query := url.Values{"unitName": {name}}
+			_, err := c.readPages(groupCtx, pageList{resource: "state", query: query, take: collector.statePage})
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, nil, err
+		return look{}, nil, err
 	}
-	for i, unit := range units {
-		if missing[i] != nil {
-			notFound = missing[i]
-			continue
-		}
-		details = append(details, look{states: states[i], machines: machines}.detail(unit))
-	}
-	return details, notFound, nil
+	found, err = c.withMachines(ctx, collector.look(), current)
+	return found, notFound, err
 }
 
-func (c *Client) lookAt(ctx context.Context) (look, error) {
-	var found look
+// refreshMachines lists the machines in the group if the list is too old, and says whether it does.
+func (c *Client) refreshMachines(ctx context.Context, group *errgroup.Group) bool {
+	_, young := c.machines.latest()
+	if young {
+		return false
+	}
+	group.Go(func() error {
+		_, err := c.readMachines(ctx)
+		return err
+	})
+	return true
+}
+
+// lookAt lists units and states, without machines yet, and says whether those were listed beside them.
+func (c *Client) lookAt(ctx context.Context, selector Selector) (found look, current bool, err error) {
+	collector := newCollector(selector)
+	unitPages, statePages := c.cost.latest()
 	group, groupCtx := errgroup.WithContext(ctx)
+	current = c.refreshMachines(groupCtx, group)
 	group.Go(func() (err error) {
-		found.units, found.whole, err = c.readUnitList(groupCtx)
+		unitPages, err = c.readPages(groupCtx, pageList{resource: "units", expected: unitPages, take: collector.unitPage})
 		return err
 	})
 	group.Go(func() (err error) {
-		found.states, err = c.readStates(groupCtx, nil)
+		statePages, err = c.readPages(groupCtx, pageList{resource: "state", expected: statePages, take: collector.statePage})
 		return err
 	})
-	group.Go(func() (err error) {
-		found.machines, err = c.readMachines(groupCtx)
-		return err
-	})
-	return found, group.Wait()
-}
-
-// readUnitList lists the units. Pages shift, so an entry can come twice; the later one is the newer.
-func (c *Client) readUnitList(ctx context.Context) (units map[string]wireUnit, whole bool, err error) {
-	units = map[string]wireUnit{}
-	pages, err := readPages(ctx, c, "units", nil, func(page unitPage) string {
-		for _, unit := range page.Units {
-			if unit.Name != "" {
-				units[unit.Name] = unit
-			}
-		}
-		return page.NextPageToken
-	})
-	return units, pages == 1, err
-}
-
-func (c *Client) readStates(ctx context.Context, query url.Values) (map[string]map[string]wireState, error) {
-	states := map[string]map[string]wireState{}
-	_, err := readPages(ctx, c, "state", query, func(page statePage) string {
-		for _, state := range page.States {
-			if state.Name == "" || state.MachineID == "" {
-				continue
-			}
-			if states[state.Name] == nil {
-				states[state.Name] = map[string]wireState{}
-			}
-			states[state.Name][state.MachineID] = state
-		}
-		return page.NextPageToken
-	})
-	return states, err
+	if err := group.Wait(); err != nil {
+		return look{}, false, err
+	}
+	c.cost.set(unitPages, statePages)
+	found = collector.look()
+	found.whole = unitPages == 1
+	return found, current, nil
 }

@@ -14,7 +14,7 @@ const (
 	matcherTimeout = 2 * time.Minute
 	// settleLooks is how many looks may differ before units are asked for by name.
 	settleLooks = 5
-	// readsAtOnce is how many units are asked for side by side.
+	// readsAtOnce is how many requests for units by name, and how many for the pages of one list, run side by side.
 	readsAtOnce = 8
 )
 
@@ -46,44 +46,48 @@ func (c *Client) settle(ctx context.Context, matcher func(string) bool) ([]UnitS
 	var before []string
 	var union []string
 	for looks := range settleLooks {
-		found, err := c.lookAt(ctx)
+		found, current, err := c.lookAt(ctx, Selector{})
 		if err != nil {
 			return nil, err
 		}
-		names := found.names(matcher)
+		found.keep(matcher)
+		names := found.names()
 		if found.whole || looks > 0 && slices.Equal(names, before) {
-			return found.statuses(names), nil
+			return c.statuses(ctx, found, current)
 		}
 		before = names
 		union = append(union, names...)
 	}
-	details, _, err := c.readByName(ctx, union)
+	slices.Sort(union)
+	found, _, err := c.readByName(ctx, slices.Compact(union))
 	if err != nil {
 		return nil, err
 	}
-	statuses := make([]UnitStatus, 0, len(details))
-	for _, detail := range details {
-		statuses = append(statuses, detail.UnitStatus)
-	}
-	return statuses, nil
+	return c.statuses(ctx, found, true)
 }
 
-// names lists, in order, the units of a look that match.
-func (l look) names(matcher func(string) bool) []string {
-	var names []string
-	for name := range l.units {
-		if matcher(name) {
-			names = append(names, name)
-		}
+// keep drops the units that don't match.
+func (l *look) keep(matcher func(string) bool) {
+	l.units = slices.DeleteFunc(l.units, func(unit unitEntry) bool { return !matcher(unit.name) })
+}
+
+func (l look) names() []string {
+	names := make([]string, 0, len(l.units))
+	for i := range l.units {
+		names = append(names, l.units[i].name)
 	}
-	slices.Sort(names)
 	return names
 }
 
-func (l look) statuses(names []string) []UnitStatus {
-	statuses := make([]UnitStatus, 0, len(names))
-	for _, name := range names {
-		statuses = append(statuses, l.detail(l.units[name]).UnitStatus)
+// statuses gives the statuses of a look's units. current says that the machines were listed beside the look.
+func (c *Client) statuses(ctx context.Context, found look, current bool) ([]UnitStatus, error) {
+	found, err := c.withMachines(ctx, found, current)
+	if err != nil {
+		return nil, err
 	}
-	return statuses
+	statuses := make([]UnitStatus, 0, len(found.units))
+	for i := range found.units {
+		statuses = append(statuses, found.detail(&found.units[i]).UnitStatus)
+	}
+	return statuses, nil
 }

@@ -124,11 +124,12 @@ func newHTTPRequest(ctx context.Context, r request, target *url.URL) (*http.Requ
 
 // readBody reads to the end, so that the connection can serve again, and gives up on a body that is too large.
 func (c *Client) readBody(body io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(body, c.maxBodySize+1))
-	if err == nil && int64(len(text)) > c.maxBodySize {
+	var text bytes.Buffer
+	_, err := text.ReadFrom(io.LimitReader(body, c.maxBodySize+1))
+	if err == nil && int64(text.Len()) > c.maxBodySize {
 		err = fmt.Errorf("the answer has more than %d bytes", c.maxBodySize)
 	}
-	return text, err
+	return text.Bytes(), err
 }
 
 // failure reads an answer that reports a failure. What has not the form of fleet's comes from something else, whose 404

@@ -108,22 +108,31 @@ func (c *Client) readUnit(ctx context.Context, name string) (wireUnit, error) {
 		return wireUnit{}, err
 	}
 	var unit wireUnit
-	err := c.do(ctx, request{
+	err := c.getUnit(ctx, name, func(body []byte) error {
+		if err := decode(body, &unit); err != nil {
+			return err
+		}
+		return answersFor(name, unit.Name)
+	})
+	return unit, err
+}
+
+func (c *Client) getUnit(ctx context.Context, name string, take func(body []byte) error) error {
+	return c.do(ctx, request{
 		method:   http.MethodGet,
 		resource: "units",
 		unit:     name,
 		success:  []int{http.StatusOK},
-		take: func(body []byte) error {
-			if err := decode(body, &unit); err != nil {
-				return err
-			}
-			if unit.Name != name {
-				return withClass(errInvalidUnitStatus, fmt.Errorf("the answer is about unit %s", short(unit.Name)))
-			}
-			return nil
-		},
+		take:     take,
 	})
-	return unit, err
+}
+
+// answersFor says whether an answer is about the unit that was asked for.
+func answersFor(asked, answered string) error {
+	if answered != asked {
+		return withClass(errInvalidUnitStatus, fmt.Errorf("the answer is about unit %s", short(answered)))
+	}
+	return nil
 }
 
 // short gives a name as messages may show it.

@@ -52,6 +52,14 @@ type UnitWatcher interface {
 	WatchUnits(ctx context.Context) (<-chan struct{}, error)
 }
 
+// ConcurrencyAdviser is the upgrade for saying how many operations a backend does best side by side.
+//
+// Without it whoever has many to do does them eight at a time, which suits a cluster behind HTTP.
+type ConcurrencyAdviser interface {
+	// Concurrency gives the number, from 1; it is the same at every call.
+	Concurrency() int
+}
+
 // Machine is one host of the cluster.
 type Machine struct {
 	// ID is the machine's ID, 32 hexadecimal digits.

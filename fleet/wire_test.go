@@ -63,7 +63,7 @@ func FuzzUnitsPage(f *testing.F) {
 
 func FuzzStatesPage(f *testing.F) {
 	fuzzAnswers(f, func(t *testing.T, client *Client) error {
-		_, err := client.readStates(t.Context(), nil)
+		_, err := client.readPages(t.Context(), pageList{resource: "state", take: newCollector(Selector{}).statePage})
 		return err
 	}, `{"states":[{"name":"a","machineID":"m","hash":"h","systemdActiveState":"active"},null]}`, `{"states":{}}`)
 }

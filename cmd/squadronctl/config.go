@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// configuration is the configuration file: named contexts, each with settings under the names of their flags.
+type configuration struct {
+	CurrentContext string                       `yaml:"current-context"`
+	Contexts       map[string]map[string]string `yaml:"contexts"`
+}
+
+// configFile gives the path of the configuration file, and whether it was asked for.
+func (a *app) configFile() (path string, asked bool) {
+	if a.settings.configFile != "" {
+		return a.settings.configFile, true
+	}
+	if path := a.env["SQUADRON_CONFIG"]; path != "" {
+		return path, true
+	}
+	directory := a.env["XDG_CONFIG_HOME"]
+	if directory == "" {
+		directory = filepath.Join(a.env["HOME"], ".config")
+	}
+	return filepath.Join(directory, "squadron", "config.yaml"), false
+}
+
+// readContext gives the settings of a context, the current one where no name is given. Without a configuration file, or
+// with one that names no current context, there are none.
+func (a *app) readContext(name string) (map[string]string, error) {
+	path, asked := a.configFile()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !asked && name == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usagef("read the configuration file: %w", err)
+	}
+	config, err := parseConfiguration(text)
+	if err != nil {
+		return nil, usagef("configuration file %s: %w", path, err)
+	}
+	if name == "" {
+		name = config.CurrentContext
+	}
+	if name == "" {
+		return nil, nil
+	}
+	settings, there := config.Contexts[name]
+	if !there {
+		return nil, usagef("configuration file %s: there is no context %q, but %s", path, name, listOf(slices.Sorted(maps.Keys(config.Contexts))))
+	}
+	return settings, nil
+}
+
+// parseConfiguration reads the text of a configuration file. A key that has no meaning is an error: it would be a setting
+// that does not hold.
+func parseConfiguration(text []byte) (configuration, error) {
+	var config configuration
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+		return config, err
+	}
+	known := contextKeys()
+	for _, name := range slices.Sorted(maps.Keys(config.Contexts)) {
+		for _, key := range slices.Sorted(maps.Keys(config.Contexts[name])) {
+			if !slices.Contains(known, key) {
+				return config, fmt.Errorf("context %q: %q is no setting; there are %s", name, key, strings.Join(known, ", "))
+			}
+		}
+	}
+	return config, nil
+}
+
+func listOf(names []string) string {
+	if len(names) == 0 {
+		return "none at all"
+	}
+	return strings.Join(names, ", ")
+}

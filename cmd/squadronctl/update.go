@@ -1,0 +1,69 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/squadronctl/squadron/controller"
+)
+
+const boundsHelp = `
+The bounds hold at every moment. They are numbers, or percentages of the number of slices wanted, or found where none is
+wanted; a part of a slice counts as a whole one. Without any, one slice more than wanted is allowed, and no slice that runs
+goes before its successor is ready; where there is no room for one more, --max-growth 0 replaces them one by one in place. A
+group without slices is always replaced in place.`
+
+func (a *app) updateCommand() *cobra.Command {
+	r := &rolling{app: a}
+	command := &cobra.Command{
+		Use:   "update GROUP[@SLICE...] [N]",
+		Short: "Replace a group's slices by new ones of its unit files, a few at a time",
+		Long: `Replaces the slices of a group whose content differs from the unit files, or those of them that are named, by new slices, and
+makes it N slices where N is given. Slices that are up to date stay. A new slice that fails ends the update, and with
+--rollback brings back what was there. An update that was interrupted or has failed is taken up again by the same command.
+` + boundsHelp,
+		Example:           "  squadronctl update ./web\n  squadronctl update ./web --max-growth 25% --min-alive 100% --ready-secs 30 --rollback\n  squadronctl update ./web@3f1          # a canary",
+		Args:              groupArgs(1),
+		ValidArgsFunction: completeDirectories,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withSession(func(s *session) error { return r.update(s, args) })
+		},
+	}
+	r.addFlags(command, "1, and 0 for a group without slices")
+	command.Flags().BoolVar(&r.dryRun, "dry-run", false, `only show the plan, as "squadronctl plan" does`)
+	addOutput(command, &r.form, formTable, formWide, formJSON, formYAML, formName)
+	return command
+}
+
+func (a *app) planCommand() *cobra.Command {
+	r := &rolling{app: a, dryRun: true}
+	command := &cobra.Command{
+		Use:   "plan GROUP[@SLICE...] [N]",
+		Short: "Show what an update would do",
+		Long: `Shows which slices "squadronctl update" with the same arguments and flags would replace, in which order, what would change in
+their unit files, and how few would run at any moment. Nothing is changed.
+` + boundsHelp,
+		Example:           "  squadronctl plan ./web\n  squadronctl plan ./web -o json",
+		Args:              groupArgs(1),
+		ValidArgsFunction: completeDirectories,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withSession(func(s *session) error { return r.update(s, args) })
+		},
+	}
+	r.addFlags(command, "1, and 0 for a group without slices")
+	addOutput(command, &r.form, formTable, formWide, formJSON, formYAML, formName)
+	return command
+}
+
+func (r *rolling) update(s *session, args []string) error {
+	t, err := parseTarget(args, true)
+	if err != nil {
+		return err
+	}
+	req, err := t.withFiles(r.app)
+	if err != nil {
+		return err
+	}
+	req.DesiredSlices = t.number
+	planner := s.control.(controller.Planner)
+	return r.run(s, roll{verb: "update", req: req, growth: 1, plan: planner.PlanUpdate, begin: s.control.Update})
+}
