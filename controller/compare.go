@@ -16,23 +16,25 @@ type groupContent struct {
 	sliced   bool
 	hashes   map[string]string // hash of the content by unit base
 	oneshots map[string]bool   // unit bases that never stay active
+	files    unitFiles         // what has been read
 }
 
-// newGroupContent parses and hashes each of the request's units once.
-func newGroupContent(req Request) (groupContent, error) {
+// newGroupContent reads those of the request's contents that files does not have yet.
+func newGroupContent(req Request, files unitFiles) (groupContent, error) {
 	content := groupContent{
 		group:    req.Group,
 		hashes:   make(map[string]string, len(req.Units)),
 		oneshots: map[string]bool{},
+		files:    files,
 	}
 	for _, unit := range req.Units {
-		detail, err := fleet.DetailOf(unit.Name, unit.Content)
+		file, err := files.of(unit.Content)
 		if err != nil {
 			return groupContent{}, errmask.Maskf(bothErrors{err, errInvalidArgument}, "unit %s", unit.Name)
 		}
 		content.sliced = content.sliced || isTemplate(unit.Name)
-		content.hashes[baseOf(unit.Name)] = detail.Hash
-		content.oneshots[baseOf(unit.Name)] = detail.Oneshot
+		content.hashes[baseOf(unit.Name)] = file.hash
+		content.oneshots[baseOf(unit.Name)] = file.oneshotAs(unit.Name)
 	}
 	return content, nil
 }
@@ -43,7 +45,7 @@ func (g groupContent) isOf(m material) bool {
 		return false
 	}
 	for base, text := range m.contents {
-		if hash, err := fleet.UnitHash(text); err != nil || hash != g.hashes[base] {
+		if file, err := g.files.of(text); err != nil || file.hash != g.hashes[base] {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errmask"
@@ -34,17 +35,31 @@ func (c *controller) readSeen(ctx context.Context, seen fleet.UnitDetail) (strin
 	return text, nil
 }
 
-// hashes are the hashes of contents, each computed once.
-type hashes map[string]string
+// unitFiles keeps what unit files say, by content, so that one call parses and hashes each distinct content once, however
+// many units and slices have it. It is not for several goroutines at once.
+type unitFiles map[string]unitFile
 
-func (h hashes) of(content string) (string, error) {
-	if hash, known := h[content]; known {
-		return hash, nil
+// unitFile is what a unit file says of itself.
+type unitFile struct {
+	hash    string
+	group   string // the stamp
+	stamped bool
+	oneshot bool // as that of a service
+}
+
+func (f unitFiles) of(content string) (unitFile, error) {
+	if file, known := f[content]; known {
+		return file, nil
 	}
-	hash, err := fleet.UnitHash(content)
+	detail, err := fleet.DetailOf("unit.service", content)
 	if err != nil {
-		return "", err
+		return unitFile{}, err
 	}
-	h[content] = hash
-	return hash, nil
+	f[content] = unitFile{hash: detail.Hash, group: detail.Group, stamped: detail.Stamped, oneshot: detail.Oneshot}
+	return f[content], nil
+}
+
+// oneshotAs says whether a unit of this name never stays active (R17a).
+func (f unitFile) oneshotAs(name string) bool {
+	return f.oneshot && strings.HasSuffix(name, ".service")
 }

@@ -79,11 +79,13 @@ type sliceState struct {
 func (usl UnitStatusList) slicesByEntry(names []unitName) []*sliceState {
 	byEntry := make([]*sliceState, len(usl))
 	byID := make(map[string]*sliceState, len(usl))
+	states := make([]sliceState, 0, len(usl)) // in one piece, and never moved: there are no more slices than entries
 	for i := range usl {
 		state, same := stateOf(&usl[i])
 		slice := byID[names[i].sliceID]
 		if slice == nil {
-			slice = &sliceState{first: i, state: state, alike: true}
+			states = append(states, sliceState{first: i, state: state, alike: true})
+			slice = &states[len(states)-1]
 			byID[names[i].sliceID] = slice
 		}
 		slice.alike = slice.alike && same && state == slice.state

@@ -159,9 +159,9 @@ func (c *controller) failedUnits(details []fleet.UnitDetail) map[string]bool {
 
 // oneshotBases are the bases of those units that are services of Type=oneshot without RemainAfterExit.
 func oneshotBases(units []Unit) map[string]bool {
-	bases := map[string]bool{}
+	bases, files := map[string]bool{}, unitFiles{}
 	for _, unit := range units {
-		if detail, err := fleet.DetailOf(unit.Name, unit.Content); err == nil && detail.Oneshot {
+		if file, err := files.of(unit.Content); err == nil && file.oneshotAs(unit.Name) {
 			bases[baseOf(unit.Name)] = true
 		}
 	}

@@ -30,11 +30,11 @@ func (c *controller) PlanUpdate(ctx context.Context, req Request, opts UpdateOpt
 // PlanScale implements Planner.
 func (c *controller) PlanScale(ctx context.Context, req Request, n int, opts UpdateOptions) (*Plan, error) {
 	operation := "plan the scaling of group " + req.Group
-	req, err := c.checkScale(req, n, opts)
+	req, files, err := c.checkScale(req, n, opts)
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.lookBeforeScale(ctx, req, n, opts)
+	run, err := c.lookBeforeScale(ctx, req, n, opts, files)
 	if err != nil {
 		return nil, errmask.Maskf(err, "%s", operation)
 	}

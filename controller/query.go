@@ -86,11 +86,12 @@ func (c *controller) GroupNeedsUpdate(ctx context.Context, req Request) (Request
 	if err := validateComparison(wanted); err != nil {
 		return req, false, err
 	}
-	wanted, err = c.stamped(wanted)
+	files := unitFiles{}
+	wanted, err = c.stamped(wanted, files)
 	if err != nil {
 		return req, false, err
 	}
-	content, err := newGroupContent(wanted)
+	content, err := newGroupContent(wanted, files)
 	if err != nil {
 		return req, false, err
 	}

@@ -35,32 +35,34 @@ var _ Scaler = (*controller)(nil)
 
 // Scale implements Scaler.
 func (c *controller) Scale(ctx context.Context, req Request, n int, opts UpdateOptions) (*task.Task, error) {
-	req, err := c.checkScale(req, n, opts)
+	req, files, err := c.checkScale(req, n, opts)
 	if err != nil {
 		return nil, err
 	}
 	return c.startRun(ctx, "scale", req.Group, func() (*updateRun, error) {
-		return c.lookBeforeScale(ctx, req, n, opts)
+		return c.lookBeforeScale(ctx, req, n, opts, files)
 	})
 }
 
 // checkScale checks what can be told of a Scale without a look at the cluster.
-func (c *controller) checkScale(req Request, n int, opts UpdateOptions) (Request, error) {
+func (c *controller) checkScale(req Request, n int, opts UpdateOptions) (Request, unitFiles, error) {
 	operation := "scale group " + req.Group
 	if err := c.ready(); err != nil {
-		return req, errmask.Maskf(err, "%s", operation)
+		return req, nil, errmask.Maskf(err, "%s", operation)
 	}
 	req = req.clone()
 	if err := validateScale(req, n); err != nil {
-		return req, err
+		return req, nil, err
 	}
 	if opts.Force {
-		return req, errmask.Maskf(errUpdateNotAllowed, "%s: Force replaces slices, and scaling does not", operation)
+		return req, nil, errmask.Maskf(errUpdateNotAllowed, "%s: Force replaces slices, and scaling does not", operation)
 	}
 	if err := c.allows(opts, true); err != nil {
-		return req, errmask.Maskf(err, "%s", operation)
+		return req, nil, errmask.Maskf(err, "%s", operation)
 	}
-	return c.stamped(req)
+	files := unitFiles{}
+	req, err := c.stamped(req, files)
+	return req, files, err
 }
 
 // validateScale is what Scale checks of its request and number.
@@ -91,7 +93,7 @@ func validateScale(req Request, n int) error {
 
 // lookBeforeScale makes the run of a change of the number of slices, unless what the cluster shows forbids it. It touches
 // nothing.
-func (c *controller) lookBeforeScale(ctx context.Context, req Request, n int, opts UpdateOptions) (*updateRun, error) {
+func (c *controller) lookBeforeScale(ctx context.Context, req Request, n int, opts UpdateOptions, files unitFiles) (*updateRun, error) {
 	look, leave, err := c.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -104,9 +106,9 @@ func (c *controller) lookBeforeScale(ctx context.Context, req Request, n int, op
 	var content groupContent
 	unnamed := len(req.Units) == 0
 	if unnamed {
-		req.Units, content, err = c.unitsFromCluster(look, req, n, found)
+		req.Units, content, err = c.unitsFromCluster(look, req, n, found, files)
 	} else {
-		content, err = newGroupContent(req)
+		content, err = newGroupContent(req, files)
 	}
 	if err != nil {
 		return nil, err
@@ -119,8 +121,8 @@ func (c *controller) lookBeforeScale(ctx context.Context, req Request, n int, op
 
 // unitsFromCluster gives the group's unit bases as they are on the cluster. Their contents are read only where new slices
 // are to be made of them.
-func (c *controller) unitsFromCluster(ctx context.Context, req Request, n int, near []fleet.UnitDetail) ([]Unit, groupContent, error) {
-	content := groupContent{group: req.Group, sliced: true, hashes: map[string]string{}, oneshots: map[string]bool{}}
+func (c *controller) unitsFromCluster(ctx context.Context, req Request, n int, near []fleet.UnitDetail, files unitFiles) ([]Unit, groupContent, error) {
+	content := groupContent{group: req.Group, sliced: true, hashes: map[string]string{}, oneshots: map[string]bool{}, files: files}
 	group := matching(near, newSelection(req).inGroup)
 	if len(group) == 0 {
 		return nil, content, errmask.Maskf(errUnitNotFound, "none of its units is on the cluster, and the request names none")

@@ -23,16 +23,17 @@ func (c *controller) Submit(ctx context.Context, req Request) (*task.Task, error
 	if err := c.busy.check(req.Group); err != nil {
 		return nil, errmask.Maskf(err, "submit")
 	}
-	req, err := c.stamped(req)
+	files := unitFiles{}
+	req, err := c.stamped(req, files)
 	if err != nil {
 		return nil, err
 	}
 	return c.createTask(ctx, "submit group "+req.Group, func(ctx context.Context) error {
-		return c.submit(ctx, req)
+		return c.submit(ctx, req, files)
 	})
 }
 
-func (c *controller) submit(ctx context.Context, req Request) error {
+func (c *controller) submit(ctx context.Context, req Request, files unitFiles) error {
 	existing, err := c.discover(ctx, fleet.Selector{Groups: []string{req.Group}}, near(req.Group))
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (c *controller) submit(ctx context.Context, req Request) error {
 		contents[unit.Name] = unit.Content
 		names = append(names, unit.Name)
 	}
-	there, err := checkConflicts(contents, existing)
+	there, err := checkConflicts(contents, existing, files)
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,7 @@ type idSet map[string]bool
 func (s idSet) has(id string) bool { return s[id] }
 
 // checkConflicts refuses to submit onto a unit of another content (R8), and gives the names that are there already.
-func checkConflicts(contents map[string]string, existing []fleet.UnitDetail) ([]string, error) {
-	hashes := hashes{}
+func checkConflicts(contents map[string]string, existing []fleet.UnitDetail, files unitFiles) ([]string, error) {
 	var there, conflicts []string
 	for _, detail := range existing {
 		content, wanted := contents[detail.Name]
@@ -109,12 +109,12 @@ func checkConflicts(contents map[string]string, existing []fleet.UnitDetail) ([]
 			continue
 		}
 		there = append(there, detail.Name)
-		hash, err := hashes.of(content)
+		file, err := files.of(content)
 		if err != nil {
 			return nil, errmask.Maskf(err, "%s", detail.Name)
 		}
 		switch hashOnCluster(detail) {
-		case hash:
+		case file.hash:
 		case "":
 			conflicts = append(conflicts, detail.Name+" (its content is not known)")
 		default:

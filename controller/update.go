@@ -72,11 +72,12 @@ func (c *controller) checkUpdate(req Request, opts UpdateOptions) (Request, grou
 	if err := c.allows(opts, isSliced(req)); err != nil {
 		return req, groupContent{}, errmask.Maskf(err, "update group %s", req.Group)
 	}
-	req, err := c.stamped(req)
+	files := unitFiles{}
+	req, err := c.stamped(req, files)
 	if err != nil {
 		return req, groupContent{}, err
 	}
-	content, err := newGroupContent(req)
+	content, err := newGroupContent(req, files)
 	return req, content, err
 }
 
