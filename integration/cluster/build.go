@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// Build builds a program of the module integration/fleetref and gives its path below integration/.build: fleetd, apiserver
-// and client, which stand in directories there, and fleetctl, which is coreos/fleet's own. What is up to date is left
+// Build builds a program of the module integration/fleetref and gives its path below integration/.build: fleetd, apiserver,
+// client and plainloop, which stand in directories there, and fleetctl, which is coreos/fleet's own. What is up to date is left
 // alone; builds at the same time, also by other processes, wait for each other.
 func Build(ctx context.Context, program string) (string, error) {
 	target := "./" + program
