@@ -13,6 +13,7 @@ func DetailOf(name, content string) (UnitDetail, error) {
 		UnitStatus: UnitStatus{Name: name, SliceID: sliceID(name)},
 		Hash:       hashOptions(options),
 		Group:      facts.group,
+		Owner:      facts.owner,
 		Stamped:    facts.stamped,
 		Global:     facts.global,
 		Oneshot:    facts.oneshot,

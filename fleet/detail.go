@@ -11,6 +11,7 @@ import (
 // contentFacts is what a unit's options say about how to read its status.
 type contentFacts struct {
 	group    string
+	owner    string
 	stamped  bool
 	global   bool
 	oneshot  bool
@@ -26,6 +27,8 @@ func readFacts(name string, options []*unit.UnitOption) contentFacts {
 		switch option.Section + "." + option.Name {
 		case "X-Squadron.Group":
 			facts.group, facts.stamped = option.Value, true
+		case "X-Squadron.Owner":
+			facts.owner = option.Value
 		case "X-Fleet.Global":
 			values := fleetValues(name, option.Value)
 			facts.global = validator.SchedulingTruth(values[len(values)-1])

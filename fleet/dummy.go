@@ -143,7 +143,7 @@ func (d *DummyFleet) ReadUnits(ctx context.Context, selector Selector) (Listing,
 			continue
 		}
 		facts := says.of(name)
-		detail := UnitDetail{UnitStatus: cloneStatus(status), Group: facts.group, Stamped: facts.stamped,
+		detail := UnitDetail{UnitStatus: cloneStatus(status), Group: facts.group, Owner: facts.owner, Stamped: facts.stamped,
 			Global: facts.global, Oneshot: facts.oneshot}
 		if known {
 			detail.Hash = dummyHash(content)

@@ -38,6 +38,7 @@ func (l look) detail(unit *unitEntry) UnitDetail {
 		},
 		Hash:    unit.content.hash,
 		Group:   facts.group,
+		Owner:   facts.owner,
 		Stamped: facts.stamped,
 		Global:  facts.global,
 		Oneshot: facts.oneshot,

@@ -161,6 +161,6 @@ func (c *Client) lookAt(ctx context.Context, selector Selector) (found look, cur
 	}
 	c.cost.set(unitPages, statePages)
 	found = collector.look()
-	found.whole = unitPages == 1
+	found.whole = unitPages == 1 && statePages == 1
 	return found, current, nil
 }

@@ -93,36 +93,30 @@ type pageRead struct {
 
 // readAhead reads on behind the first page, several pages side by side.
 func (c *Client) readAhead(ctx context.Context, list pageList, limit int) (int, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	waves, cancel := context.WithCancel(ctx)
 	defer cancel()
 	window := newPageWindow(limit, list.expected)
 	reads := make(chan pageRead, readsAtOnce)
-	var failure error
 	for running := 0; ; running-- {
-		for ; failure == nil && running < readsAtOnce && window.mayAsk(); running++ {
+		for ; running < readsAtOnce && window.mayAsk(); running++ {
 			page := window.ask()
 			go func() {
-				token, err := c.readPage(ctx, list, page, makeToken(limit, page))
+				token, err := c.readPage(waves, list, page, makeToken(limit, page))
 				reads <- pageRead{page, token, err}
 			}()
 		}
 		if running == 0 {
 			break
 		}
-		read := <-reads
-		if read.err != nil {
-			if failure == nil {
-				failure = read.err
-			}
-			cancel()
-			continue
+		window.answered(<-reads)
+		if window.failure != nil || window.last != 0 {
+			cancel() // what is still under way is no longer needed
 		}
-		window.answered(read.page, read.token)
 	}
 	switch {
-	case failure != nil:
-		return 0, failure
-	case !window.ended:
+	case window.failure != nil:
+		return 0, window.failure
+	case window.last == 0:
 		return 0, c.endless(list, window.confirmed)
 	case window.rest != "":
 		return c.readOneByOne(ctx, list, window.last, window.rest)
@@ -137,17 +131,18 @@ func (c *Client) readAhead(ctx context.Context, list pageList, limit int) (int, 
 type pageWindow struct {
 	limit     int
 	expected  int
-	next      int            // the page to be asked for next
-	tokens    map[int]string // of pages that were answered before the one in front of them
-	confirmed int            // all pages up to this one were answered and have another behind them
+	next      int              // the page to be asked for next
+	early     map[int]pageRead // what came of pages before the one in front of them was answered
+	confirmed int              // all pages up to this one were answered and have another behind them
 
-	ended bool   // there is no other page to ask for
-	last  int    // the last page, once ended
-	rest  string // the last page's token where it has one, which is no number then
+	ended   bool   // there is no other page to ask for
+	last    int    // the last page, 0 until all up to it were answered
+	rest    string // the last page's token where it has one, which is no number then
+	failure error  // of a page that is there
 }
 
 func newPageWindow(limit, expected int) *pageWindow {
-	return &pageWindow{limit: limit, expected: expected, next: 2, tokens: map[int]string{}, confirmed: 1}
+	return &pageWindow{limit: limit, expected: expected, next: 2, early: map[int]pageRead{}, confirmed: 1}
 }
 
 func (w *pageWindow) mayAsk() bool {
@@ -170,24 +165,40 @@ func (w *pageWindow) ask() int {
 	return w.next - 1
 }
 
-// answered notes a page's token.
-func (w *pageWindow) answered(page int, token string) {
-	w.tokens[page] = token
-	if token == "" {
+// answered notes what came of a page. An error counts where the page is known to be there: one before it says so, or it was
+// there the last time. Behind the end of the list nothing counts.
+func (w *pageWindow) answered(read pageRead) {
+	if w.last != 0 || w.failure != nil {
+		return
+	}
+	w.early[read.page] = read
+	if read.err != nil || read.token == "" {
 		w.ended = true // those in front of it are under way, or were answered
 	}
-	for w.last == 0 {
+	if read.err != nil && read.page <= w.expected {
+		w.failure = read.err
+	}
+	for w.last == 0 && w.failure == nil {
 		page := w.confirmed + 1
-		token, known := w.tokens[page]
+		front, known := w.early[page]
 		if !known {
 			return
 		}
-		delete(w.tokens, page)
-		if limit, next, ok := parseToken(token); ok && limit == w.limit && next == page+1 {
-			w.confirmed = page
-			continue
-		}
-		w.ended, w.last, w.rest = true, page, token
+		delete(w.early, page)
+		w.pass(front)
+	}
+}
+
+// pass takes the page behind those that are confirmed.
+func (w *pageWindow) pass(front pageRead) {
+	limit, next, ok := parseToken(front.token)
+	switch {
+	case front.err != nil:
+		w.failure = front.err
+	case ok && limit == w.limit && next == front.page+1:
+		w.confirmed = front.page
+	default:
+		w.ended, w.last, w.rest = true, front.page, front.token
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -57,9 +58,9 @@ func TestPageWindow(t *testing.T) {
 			page := running[at]
 			running = slices.Delete(running, at, at+1)
 			if page < total {
-				window.answered(page, makeToken(limit, page+1))
+				window.answered(pageRead{page: page, token: makeToken(limit, page+1)})
 			} else {
-				window.answered(page, "")
+				window.answered(pageRead{page: page})
 			}
 		}
 		require.True(t, window.ended)
@@ -73,6 +74,45 @@ func TestPageWindow(t *testing.T) {
 			require.Len(t, asked, total)
 		}
 	}
+}
+
+// R20: of an error it counts whether its page is one of the list, whatever the order of the answers.
+func TestPageWindowWithErrors(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	failures := 0
+	for range 3000 {
+		total, expected, bad := 2+random.IntN(30), random.IntN(30), 2+random.IntN(40)
+		window := newPageWindow(10, expected)
+		var running []int
+		for {
+			for len(running) < readsAtOnce && window.mayAsk() {
+				running = append(running, window.ask())
+			}
+			if len(running) == 0 {
+				break
+			}
+			at := random.IntN(len(running))
+			read := pageRead{page: running[at]}
+			running = slices.Delete(running, at, at+1)
+			switch {
+			case read.page == bad:
+				read.err = errTemporary
+			case read.page < total:
+				read.token = makeToken(10, read.page+1)
+			}
+			window.answered(read)
+		}
+		if bad <= total {
+			require.ErrorIs(t, window.failure, errTemporary)
+			failures++
+		} else if bad > expected {
+			require.NoError(t, window.failure)
+		}
+		if window.failure == nil {
+			require.Equal(t, total, window.last)
+		}
+	}
+	assert.Greater(t, failures, 300)
 }
 
 // tokens serves pages of one machine each, whose tokens a function makes up; it sees what is asked for.
@@ -171,4 +211,37 @@ func TestTruncatedPageIsReadAgain(t *testing.T) {
 	found, err := client.ReadMachines(t.Context())
 	require.NoError(t, err)
 	assert.Len(t, found, 20)
+}
+
+// R20, R29: what is asked for beyond the end of a list, because nobody knows how long it is, neither fails nor holds up the
+// listing: no page of its own is there that could be missing.
+func TestPagesBeyondTheEndDoNotCount(t *testing.T) {
+	const last = 6
+	for name, beyond := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"refused": func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusBadRequest, "no such page") },
+		"hangs":   func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fleetd := &tokens{next: func(token string) string {
+				_, page, _ := parseToken(token)
+				if page = max(page, 1); page == last {
+					return ""
+				}
+				return makeToken(1, page+1)
+			}}
+			client := clientOn(t, inProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if _, page, _ := parseToken(r.URL.Query().Get("nextPageToken")); page > last {
+					beyond(w, r)
+					return
+				}
+				time.Sleep(time.Millisecond) // so that what is beyond is answered first
+				fleetd.ServeHTTP(w, r)
+			})), Config{})
+			began := time.Now()
+			found, err := client.ReadMachines(t.Context())
+			require.NoError(t, err, name)
+			assert.Len(t, found, last)
+			assert.LessOrEqual(t, time.Since(began), 6*time.Millisecond, name)
+		})
+	}
 }

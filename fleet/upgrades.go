@@ -102,7 +102,9 @@ type UnitDetail struct {
 	Hash string
 	// Group is the stamp Group= of the unit's section X-Squadron, empty where it has none.
 	Group string
-	// Stamped says that the unit has such a stamp.
+	// Owner is the stamp Owner= of that section, empty where it has none: who has deployed the unit as a part of a stack.
+	Owner string
+	// Stamped says that the unit has a stamp Group=.
 	Stamped bool
 	// Global says that the unit is meant to run on every machine whose metadata match.
 	Global bool

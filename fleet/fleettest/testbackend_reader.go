@@ -154,7 +154,7 @@ func checkReadExact(r *ruleRun) {
 func checkReadDetails(r *ruleRun) {
 	name := r.unit("@1.service")
 	for _, extra := range []string{
-		"", "[X-Squadron]\nGroup=" + name + "\n", "[X-Squadron]\nGroup=other\n\n[X-Fleet]\nGlobal=true\n", "[Service]\nType=oneshot\n",
+		"", "[X-Squadron]\nGroup=" + name + "\n", "[X-Squadron]\nGroup=other\nOwner=somebody\n\n[X-Fleet]\nGlobal=true\n", "[Service]\nType=oneshot\n",
 	} {
 		content := r.content(1) + "\n" + extra
 		want, err := fleet.DetailOf(name, content)
@@ -169,7 +169,7 @@ func checkReadDetails(r *ruleRun) {
 			}
 			got := listing.Units[at]
 			// An empty hash says that the backend does not know the unit's content.
-			ok := got.Hash == "" || got.Hash == want.Hash && got.Group == want.Group && got.Stamped == want.Stamped &&
+			ok := got.Hash == "" || got.Hash == want.Hash && got.Group == want.Group && got.Owner == want.Owner && got.Stamped == want.Stamped &&
 				got.Global == want.Global && got.Oneshot == want.Oneshot
 			return ok, fmt.Sprintf("of the content %q it tells %+v, not %+v", content, got, want)
 		})
