@@ -1,4 +1,4 @@
-// Package squadron is the root of a library that operates groups of systemd units on a fleet cluster: it submits,
+// Package squadron is the root of a library that operates groups of systemd units on a fleet cluster, or on one host: it submits,
 // starts, stops, destroys and updates them, all copies of a group at a time, and keeps enough of them running
 // meanwhile. There is nothing to import here; this is a tour of the packages, in the order in which a reader needs
 // them.
@@ -20,7 +20,8 @@
 //
 // Package fleet has Fleet, the contract of what the controller needs of a backend, and NewFleet, which keeps it on a
 // fleet cluster over a unix socket, http, https or an SSH tunnel. A backend of one's own needs no more than the six
-// methods of Fleet; small interfaces beside it are for what it can do beyond.
+// methods of Fleet; small interfaces beside it are for what it can do beyond. Package systemd keeps the same contract on the
+// host's own systemd, where one machine is enough.
 //
 // # Without a cluster
 //
@@ -34,6 +35,17 @@
 // With fleettest.ClientConfig the real client and the real controller run inside a testing/synctest bubble, where an
 // hour of waiting takes no time. docs/testing.md shows a test of that kind.
 //
+// # Declared stacks
+//
+// With the controller one says what to do now. Package stack is the contract of an engine that is told what should be there,
+// and package capability names what such an engine may be able to do beyond it. Package stack/units is the engine for groups of
+// units, and stack/revision keeps what was deployed. Package reconcile makes the cluster be as declared, again and again, and
+// package prune sweeps what nobody declares any more. docs/stacks.md explains them.
+//
+// # The command
+//
+// Squadronctl, in cmd/squadronctl, is made of nothing but what these packages export.
+//
 // # Beside these
 //
 // Package validator checks unit names and unit files before they go anywhere. Package logging has the Logger that all
@@ -41,7 +53,6 @@
 //
 // # Not handled
 //
-// There is no command yet, only the library. An update ends with the process that carries it out; asked for again it goes
-// on. fleet is the only kind of cluster. The SSH tunnel has no second way to a TCP endpoint where the server refuses to
-// forward to it.
+// An update ends with the process that carries it out; asked for again it goes on. The SSH tunnel has no second way to a
+// TCP endpoint where the server refuses to forward to it.
 package squadron

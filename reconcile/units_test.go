@@ -23,6 +23,9 @@ const (
 	webWithoutCache = "slices: 2\nmin-alive: 1\n-- web-app@.service --\n[Service]\nExecStart=/bin/serve\n"
 )
 
+// The engine of units, which must not import this package, reads the fields of many stacks in one look.
+var _ reconcile.DriftReader = (*units.Engine)(nil)
+
 // What this package takes for granted of an engine holds for the engine of units: declared, changed by hand, corrected,
 // reduced and swept.
 func TestUnitsAreKeptAsDeclared(t *testing.T) {

@@ -87,23 +87,61 @@ func parseFor(manifest, name string) (Manifest, error) {
 // DesiredServices tells of. Where the slices differ in a field, it says of each value which slices have it. A service's ID is
 // that for RemoveService. Contents are read once for each hash, so a look at what has not changed costs one listing.
 func (e *Engine) LiveServices(ctx context.Context, stackName string) (map[string]stack.Service, error) {
-	const operation = "read what there is of stack %.256q"
-	if err := checkStackName(stackName); err != nil {
-		return nil, errmask.Maskf(err, operation, stackName)
+	live, err := e.liveStacks(ctx, []string{stackName})
+	if err != nil {
+		return nil, errmask.Maskf(err, "read what there is of stack %.256q", stackName)
+	}
+	return live[stackName], nil
+}
+
+// LiveStacks is LiveServices for many stacks in one look at the cluster (reconcile.DriftReader). With a nil error each of the names
+// is in the map, a stack that is not there with an empty one; with an error none is.
+func (e *Engine) LiveStacks(ctx context.Context, names []string) (map[string]map[string]stack.Service, error) {
+	live, err := e.liveStacks(ctx, names)
+	return live, errmask.Maskf(err, "read what there is of %d stacks", len(names))
+}
+
+func (e *Engine) liveStacks(ctx context.Context, names []string) (map[string]map[string]stack.Service, error) {
+	for _, name := range names {
+		if err := checkStackName(name); err != nil {
+			return nil, err
+		}
+	}
+	live := make(map[string]map[string]stack.Service, len(names))
+	if len(names) == 0 {
+		return live, nil
 	}
 	for attempt := 1; ; attempt++ {
-		found, err := e.lookAtStack(ctx, stackName)
+		found, err := e.look(ctx, fleet.Selector{Groups: names})
 		if err != nil {
-			return nil, errmask.Maskf(err, operation, stackName)
+			return nil, err
 		}
-		texts, err := e.contents.of(ctx, found)
+		byStack := byStackOf(found, names)
+		texts, err := e.contents.of(ctx, slices.Concat(slices.Collect(maps.Values(byStack))...))
 		if err == nil {
-			return liveServices(stackName, found, texts), nil
+			for _, name := range names {
+				live[name] = liveServices(name, byStack[name], texts)
+			}
+			return live, nil
 		}
 		if attempt == changedLooks || !errmask.Has(err, errChanged) {
-			return nil, errmask.Maskf(err, operation, stackName)
+			return nil, err
 		}
 	}
+}
+
+// byStackOf sorts units by the stacks whose stamps they carry, as far as those are asked for.
+func byStackOf(found []fleet.UnitDetail, names []string) map[string][]fleet.UnitDetail {
+	byStack := make(map[string][]fleet.UnitDetail, len(names))
+	for _, name := range names {
+		byStack[name] = nil
+	}
+	for _, detail := range found {
+		if units, asked := byStack[detail.Group]; asked && detail.Stamped {
+			byStack[detail.Group] = append(units, detail)
+		}
+	}
+	return byStack
 }
 
 // liveServices sorts the units of a stack into services.

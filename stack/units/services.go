@@ -52,12 +52,7 @@ func (e *Engine) ReadStacks(ctx context.Context, releases []string) (map[string]
 	if err != nil {
 		return nil, errmask.Maskf(err, operation, len(releases))
 	}
-	byStack := map[string][]fleet.UnitDetail{}
-	for _, detail := range found {
-		if detail.Stamped {
-			byStack[detail.Group] = append(byStack[detail.Group], detail)
-		}
-	}
+	byStack := byStackOf(found, releases)
 	services := make(map[string][]stack.ServiceState, len(releases))
 	for _, name := range releases {
 		services[name] = servicesOf(byStack[name])

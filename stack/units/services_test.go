@@ -87,6 +87,34 @@ func TestReadStacksIsOneLook(t *testing.T) {
 	})
 }
 
+func TestLiveStacksIsOneLook(t *testing.T) {
+	onBench(t, fleettest.Config{}, func(t *testing.T, b *bench) {
+		b.mustDeploy("alice", "web", webManifest("slices: 2\n", "v1"))
+		b.mustDeploy("bob", "web-2", file("web-2-app.service", service("v1")))
+		want := map[string]map[string]stack.Service{"none": {}}
+		for _, name := range []string{"web", "web-2"} {
+			live, err := b.engine.LiveServices(t.Context(), name)
+			require.NoError(t, err)
+			require.Len(t, live, 1)
+			want[name] = live
+		}
+		b.wrote()
+		found, err := b.engine.LiveStacks(t.Context(), []string{"web", "web-2", "none"})
+		require.NoError(t, err)
+		assert.Equal(t, want, found)
+		assert.Equal(t, 1, b.cluster.Counts().UnitListings)
+		found, err = b.engine.LiveStacks(t.Context(), nil)
+		require.NoError(t, err)
+		assert.Empty(t, found)
+		_, err = b.engine.LiveStacks(t.Context(), []string{"web", ""})
+		require.Error(t, err, "all or nothing")
+		b.faults.Set(fleettest.Always(fleettest.Fail(500, "")))
+		found, err = b.engine.LiveStacks(t.Context(), []string{"web"})
+		require.Error(t, err)
+		assert.Nil(t, found)
+	})
+}
+
 func TestAReadThatFailedIsNoEmptyStack(t *testing.T) {
 	onBench(t, fleettest.Config{}, func(t *testing.T, b *bench) {
 		b.mustDeploy("alice", "web", webManifest("", "v1"))
