@@ -52,7 +52,7 @@ const (
 const settleTime = 20 * time.Millisecond
 
 // minGap is how far apart looks begin at least, however many changes the backend tells of. They lie twice as far apart as a
-// look takes, too, so that half of the time is nobody's.
+// look takes, too, so that half of the time is nobody's, but no farther than they would without a change.
 const minGap = 5 * time.Millisecond
 
 // look is one listing, and those who wait for it.
@@ -121,21 +121,26 @@ func (o *observer) join(selector fleet.Selector, p lookPace) *look {
 	return l
 }
 
-// due says when a look of this pace may begin.
+// due says when a look of this pace may begin, with the observer's lock held.
 func (o *observer) due(p lookPace) time.Time {
-	due := time.Now()
 	switch p {
 	case patient:
-		due = o.steady.Add(o.interval)
+		return o.steady.Add(o.interval)
 	case prompt, settling:
-		due = o.prompt.Add(o.interval)
-		if o.watch != nil && o.watch.changed {
-			due = o.prompt.Add(max(minGap, 2*o.took))
-		} else if o.watch != nil && o.watch.live && p == settling {
-			due = o.prompt.Add(max(o.settle, 2*o.took))
-		}
+		return o.prompt.Add(min(o.gap(p), o.interval))
 	}
-	return due
+	return time.Now()
+}
+
+// gap is how far apart looks of these paces are to begin at least, whatever the interval.
+func (o *observer) gap(p lookPace) time.Duration {
+	switch {
+	case o.watch != nil && o.watch.changed:
+		return max(minGap, 2*o.took)
+	case o.watch != nil && o.watch.live && p == settling:
+		return max(o.settle, 2*o.took)
+	}
+	return o.interval
 }
 
 // joinable is the look that has yet to begin and suits an asker of this pace: the one of that pace, or another where the
@@ -262,6 +267,9 @@ func (o *observer) begin(l *look) (selector fleet.Selector, wanted bool) {
 	defer o.mutex.Unlock()
 	o.close(l)
 	l.release = sync.OnceFunc(func() { <-o.slot })
+	if l.askers == 0 {
+		return fleet.Selector{}, false
+	}
 	if l.serves[patient] {
 		o.steady = time.Now()
 	}
@@ -271,7 +279,7 @@ func (o *observer) begin(l *look) (selector fleet.Selector, wanted bool) {
 			o.watch.changed = false
 		}
 	}
-	return fleet.Selector{Names: slices.Collect(maps.Keys(l.names)), Groups: slices.Collect(maps.Keys(l.groups))}, l.askers > 0
+	return fleet.Selector{Names: slices.Collect(maps.Keys(l.names)), Groups: slices.Collect(maps.Keys(l.groups))}, true
 }
 
 // close takes the look off those that can be joined, with the lock held.

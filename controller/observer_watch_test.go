@@ -175,6 +175,41 @@ func TestStormOfChangesR19(t *testing.T) {
 	})
 }
 
+// Where looks take longer than WaitSleep, a change puts none off: without it the next one would begin at once (R19).
+func TestChangeDoesNotPutOffALook(t *testing.T) {
+	onWatched(t, func(t *testing.T, w *watched, c Controller) {
+		w.takes = 3 * time.Second
+		ended := waiting(t, c)
+		time.Sleep(10 * time.Second)
+		storm := time.Now()
+		for time.Since(storm) < 30*time.Second {
+			w.tell()
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.InDelta(t, 10, w.looksSince(storm), 1)
+		changed := time.Now()
+		require.NoError(t, w.Start(t.Context(), "web@1.service"))
+		w.tell()
+		assert.LessOrEqual(t, (<-ended).Sub(changed), 4*w.takes, "the look under way, and three that see it")
+	})
+}
+
+// A look that nobody wants any longer when its turn comes is none: it puts off no other, and a change is still to be seen.
+func TestAbandonedLookIsNone(t *testing.T) {
+	o := newObserver(&backend{UnitReader: &reader{}, cancellable: true, logger: logging.Silent()}, time.Second)
+	o.watch = &watch{live: true, changed: true}
+	l := newLook(time.Now())
+	l.serves = [paces]bool{patient: true, prompt: true}
+	o.slot <- struct{}{}
+	_, wanted := o.begin(l)
+	assert.False(t, wanted)
+	assert.True(t, o.steady.IsZero())
+	assert.True(t, o.prompt.IsZero())
+	assert.True(t, o.watch.changed)
+	l.release()
+	assert.Empty(t, o.slot)
+}
+
 // Looks of those who are patient, as an update is, stay an interval apart whatever changes.
 func TestChangesDoNotHurryThePatient(t *testing.T) {
 	onWatched(t, func(t *testing.T, w *watched, c Controller) {

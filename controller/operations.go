@@ -86,7 +86,8 @@ func (c *controller) destroy(ctx context.Context, _ Request, found []fleet.UnitD
 	return c.awaitGone(ctx, names)
 }
 
-// awaitGone waits until WaitCount listings in a row lack the units (R10).
+// awaitGone waits until WaitCount looks in a row lack the units (R10): listings, or, where a backend finds that cheaper for few
+// units among many, reads by name, which miss nothing that is there.
 func (c *controller) awaitGone(ctx context.Context, names []string) error {
 	w := c.newWait(c.newJudge(StatusNotFound))
 	w.names = names

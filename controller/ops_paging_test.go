@@ -121,6 +121,37 @@ func TestGoneNeedsListingsInARowR10(t *testing.T) {
 	})
 }
 
+// R10, R20: of a few units among many it is not listings but reads by name that have to lack them, as often in a row. A DELETE
+// that was answered and did nothing yet is not believed, nor is a unit that is missing now and then.
+func TestGoneByNameInARowR10R20(t *testing.T) {
+	onBench(t, fleettest.Config{PageLimit: 10}, nil, func(t *testing.T, b *bench) {
+		b.manyUnits("launched")
+		const name = "web-app@001.service"
+		removed := time.Now().Add(20 * time.Second)
+		time.AfterFunc(20*time.Second, func() { b.cluster.Remove(name) })
+		reads := 0
+		b.faults.Set(
+			fleettest.On(http.MethodDelete, name, fleettest.Always(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				w.WriteHeader(http.StatusNoContent)
+			})),
+			fleettest.On(http.MethodGet, "/units/"+name, fleettest.Always(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if reads++; reads%3 != 0 {
+					fleettest.Fail(http.StatusNotFound, "unit does not exist")(w, r, next)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})))
+		b.cluster.ResetCounts()
+		b.do(b.controller.Destroy, withSlices(of("web"), "001"))
+		assert.GreaterOrEqual(t, time.Since(removed), time.Duration(0), "the unit was there until then")
+		assert.NotContains(t, b.names("web"), name)
+		assert.Len(t, b.names("web"), 98)
+		counts := b.cluster.Counts()
+		assert.Equal(t, discovery, counts.UnitListings, "to find the units")
+		assert.Greater(t, counts.UnitReads, 20)
+	})
+}
+
 // R10: where the answer to a DELETE was lost, the unit is asked for by name, and was removed.
 func TestLostAnswerR10(t *testing.T) {
 	onBench(t, fleettest.Config{}, nil, func(t *testing.T, b *bench) {

@@ -173,7 +173,8 @@ func (c *collector) addState(raw rawState, page int) {
 	})
 }
 
-// look puts together what was taken. Pages shift, so an entry can come twice; the one on the later page is the newer.
+// look puts together what was taken. Pages shift, so an entry can come twice. Of pages read side by side nobody can tell which
+// is the newer, so the one on the later page stands, whichever came first: both were true since the look began.
 func (c *collector) look() look {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -45,7 +45,8 @@ func (l *listingCost) latest() (units, states int) {
 // are always read by name. A listing that was read by name is always whole.
 //
 // The list of machines is read, too, when a minute has passed since it was read last, when a unit is on a machine that is
-// not in it, and when one of the units is global. So for up to a minute a machine that was lost can still have an address.
+// not in it, and when one of the units is global. So for up to a minute a machine that was lost can still have an address, and
+// one that has another now its old one.
 func (c *Client) ReadUnits(ctx context.Context, selector Selector) (Listing, error) {
 	if names, ok := c.cheaperByName(selector); ok {
 		found, _, err := c.readByName(ctx, names)

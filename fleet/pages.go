@@ -109,8 +109,8 @@ func (c *Client) readAhead(ctx context.Context, list pageList, limit int) (int, 
 			break
 		}
 		window.answered(<-reads)
-		if window.failure != nil || window.last != 0 {
-			cancel() // what is still under way is no longer needed
+		if window.failure != nil {
+			cancel()
 		}
 	}
 	switch {
