@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -50,7 +49,7 @@ func isTerminal(stream any) bool {
 
 // draws says that a stream is a terminal on which lines may be drawn in place.
 func (a *app) draws(stream any) bool {
-	return isTerminal(stream) && a.env["NO_COLOR"] == "" && a.env["TERM"] != "dumb"
+	return isTerminal(stream) && a.env["NO_COLOR"] == "" && a.env["TERM"] != "" && a.env["TERM"] != "dumb"
 }
 
 // display begins to show progress on a stream.
@@ -63,6 +62,9 @@ func (a *app) display(stream io.Writer) *progress.Display {
 	}
 	return progress.New(config)
 }
+
+// clusterless is the group of the commands that don't talk to a cluster.
+const clusterless = "clusterless"
 
 // root makes the tree of commands.
 func (a *app) root() *cobra.Command {
@@ -79,7 +81,11 @@ A group is a directory of unit files whose names begin with the directory's; a s
 		Args:              noSuchCommand,
 		RunE:              func(command *cobra.Command, _ []string) error { return command.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Version:           readVersion().Version,
 	}
+	root.SetVersionTemplate("squadronctl {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -87,9 +93,10 @@ A group is a directory of unit files whose names begin with the directory's; a s
 	a.addSettings(root)
 	addCommands(root, "life", "A group's life:", a.submitCommand(), a.startCommand(), a.stopCommand(), a.destroyCommand(), a.upCommand())
 	addCommands(root, "roll", "A few slices at a time:", a.updateCommand(), a.restartCommand(), a.scaleCommand(), a.planCommand())
+	addCommands(root, "stacks", "Declared stacks:", a.applyCommand(), a.diffCommand(), a.driftCommand())
 	addCommands(root, "look", "What is there:", a.statusCommand(), a.watchCommand(), a.listCommand(), a.machinesCommand(), a.catCommand())
-	addCommands(root, "else", "Without a cluster:", a.validateCommand(), a.demoCommand(), a.versionCommand(), a.completionCommand())
-	root.SetHelpCommandGroupID("else")
+	addCommands(root, clusterless, "Without a cluster:", a.validateCommand(), a.demoCommand(), a.versionCommand(), a.completionCommand())
+	root.SetHelpCommandGroupID(clusterless)
 	root.AddCommand(topics()...)
 	return root
 }
@@ -103,23 +110,13 @@ func addCommands(root *cobra.Command, id, title string, commands ...*cobra.Comma
 	}
 }
 
-// noSuchCommand refuses what is left of a command line in which no command was found.
-func noSuchCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	const letters = 2 // so many may differ
-	root.SuggestionsMinimumDistance = letters
-	if alike := root.SuggestionsFor(args[0]); len(alike) > 0 {
-		return fmt.Errorf("there is no command %q; did you mean %s?", args[0], strings.Join(alike, ", "))
-	}
-	return fmt.Errorf("there is no command %q", args[0])
-}
-
-// begin settles what the command line leaves open, before a command runs.
+// begin settles what the command line leaves open, before a command runs that needs a cluster. Others, such as help, must
+// not fail because of settings that they don't need.
 func (a *app) begin(command *cobra.Command) error {
-	if err := a.settle(command.Flags()); err != nil {
-		return err
+	if command.GroupID != "" && command.GroupID != clusterless {
+		if err := a.settle(command.Flags()); err != nil {
+			return hinted{err: err, hint: `see "squadronctl help configuration"`}
+		}
 	}
 	a.started = true
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -33,10 +32,7 @@ a unit's whole name, as "squadronctl status -o wide" shows it.`,
 				if err != nil {
 					return err
 				}
-				if _, err := io.WriteString(a.out, content); err != nil {
-					return fmt.Errorf("write the result: %w", err)
-				}
-				return nil
+				return a.write(content)
 			})
 		},
 	}

@@ -24,7 +24,7 @@ func (a *app) completionCommand() *cobra.Command {
 		Long: `Writes a script by which a shell completes commands, flags, and the groups, slices and units that are on the cluster. Load it where
 the shell starts:
 
-  bash        source <(squadronctl completion bash)
+  bash        source <(squadronctl completion bash)        # needs the package bash-completion
   zsh         source <(squadronctl completion zsh)
   fish        squadronctl completion fish | source
   powershell  squadronctl completion powershell | Out-String | Invoke-Expression`,
@@ -37,7 +37,7 @@ the shell starts:
 		},
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := writeCompletion(command.Root(), args[0], a.out); err != nil {
-				return fmt.Errorf("write the script: %w", err)
+				return outputError{err: err}
 			}
 			return nil
 		},
@@ -65,13 +65,33 @@ func completeDirectories(_ *cobra.Command, _ []string, _ string) ([]string, cobr
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeGroups offers what is on the cluster: groups, and after an @ the slices of one. A path is completed as such.
-func (a *app) completeGroups(command *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+// completeContexts offers the contexts of the configuration file.
+func (a *app) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	path, _ := a.configFile()
+	config, _ := readConfiguration(path) // nothing is offered from one that can't be read
+	return sortedKeys(config.Contexts), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeOneGroup is completeGroups for a command that takes one group and no slices.
+func (a *app) completeOneGroup(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeGroups(command, args, word)
+}
+
+// completeGroups offers what is on the cluster: groups, and after an @ the slices of one, or slices of the group that was
+// named before. A path is completed as such.
+func (a *app) completeGroups(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if isPath(word) || strings.HasPrefix(word, ".") {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
 	var words []string
 	group, _, sliced := strings.Cut(word, "@")
+	if len(args) > 0 {
+		group, _, _ = splitGroup(args[0])
+		sliced = true
+	}
 	for _, unit := range a.unitsToComplete(command) {
 		switch {
 		case !sliced:
@@ -80,6 +100,7 @@ func (a *app) completeGroups(command *cobra.Command, _ []string, word string) ([
 			words = append(words, groupName(group, unit.SliceID))
 		}
 	}
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(args, word) })
 	return matching(words, word), cobra.ShellCompDirectiveNoFileComp
 }
 

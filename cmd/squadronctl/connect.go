@@ -120,7 +120,7 @@ func (a *app) sshTunnel(endpoint url.URL, certificates *tls.Config) (fleet.SSHTu
 		Logger:                a.logger(),
 		StrictHostKeyChecking: a.settings.strictHostKeyChecking,
 		Tunnel:                a.settings.tunnel,
-		Timeout:               time.Duration(a.settings.sshTimeout),
+		Timeout:               a.settings.sshTimeout,
 		Username:              a.settings.sshUsername,
 		IdentityFile:          a.settings.identity,
 	})

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 	"unicode"
 
-	"github.com/squadronctl/squadron/cmd/squadronctl/internal/brace"
-	"github.com/squadronctl/squadron/cmd/squadronctl/internal/groupdir"
 	"github.com/squadronctl/squadron/controller"
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/systemd"
@@ -24,6 +24,7 @@ const (
 	exitRefused     = 4
 	exitTimeout     = 5
 	exitInterrupted = 130
+	exitPipe        = 141
 )
 
 var (
@@ -62,10 +63,14 @@ func (h hinted) Unwrap() error { return h.err }
 // report says what went wrong, on one line, and gives the exit code.
 func (a *app) report(err error) int {
 	code := exitCode(err)
-	if err == nil || errors.Is(err, errQuiet) {
+	if err == nil || errors.Is(err, errQuiet) || code == exitPipe {
 		return code
 	}
-	line := "squadronctl: " + oneLine(err.Error())
+	text := oneLine(err.Error())
+	if a.settings.verbose == 0 {
+		text = shortened(text)
+	}
+	line := "squadronctl: " + text
 	if next := hint(err); next != "" {
 		line += "; " + next
 	}
@@ -82,9 +87,12 @@ func (a *app) report(err error) int {
 // one that failed for want of time has timed out.
 func exitCode(err error) int {
 	var usage usageError
+	var output outputError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &output) && errors.Is(output, syscall.EPIPE):
+		return exitPipe
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.As(err, &usage):
@@ -112,16 +120,21 @@ func isRefusal(err error) bool {
 func isInvalid(err error) bool {
 	var validation controller.ValidationError
 	return errors.As(err, &validation) || controller.IsInvalidArgument(err) || fleet.IsInvalidEndpoint(err) ||
-		fleet.IsInvalidRequest(err) || groupdir.IsNoDirectory(err) || groupdir.IsNoUnits(err) || brace.IsTooMany(err)
+		fleet.IsInvalidRequest(err)
 }
 
 // hint says what to do next, where that is known.
 func hint(err error) string {
 	var usage usageError
 	var known hinted
+	var interrupted interruptedError
 	switch {
 	case errors.As(err, &known):
 		return known.hint
+	case errors.As(err, &interrupted) && controller.IsUpdateFailed(err):
+		return "the same command goes on from here"
+	case errors.As(err, &interrupted):
+		return `see what is there with "squadronctl status"`
 	case errors.Is(err, errInterrupted):
 		return ""
 	case errors.As(err, &usage):
@@ -141,11 +154,42 @@ func hint(err error) string {
 		return "allow more time with --timeout"
 	case controller.IsUpdateFailed(err):
 		return "mend what went wrong and call it again, which goes on from here"
+	case fleet.IsInvalidEndpoint(err) && strings.Contains(err.Error(), "SSL certificate"): // as nginx has it
+		return "it asks for a client certificate: --cert-file and --key-file"
+	case fleet.IsInvalidEndpoint(err):
+		return "is --fleet-endpoint (SQUADRON_ENDPOINT) right?"
+	default:
+		return connectionHint(err)
+	}
+}
+
+// connectionHint says what to do where there is no connection to the cluster.
+func connectionHint(err error) string {
+	var unknownCA x509.UnknownAuthorityError
+	if errors.As(err, &unknownCA) {
+		return "give the CA that has signed it with --ca-file"
+	}
+	var operation *net.OpError
+	if !errors.As(err, &operation) || operation.Op != "dial" {
+		return ""
+	}
+	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
 		return "is fleetd running there, and is --fleet-endpoint (SQUADRON_ENDPOINT) right?"
+	case errors.Is(err, syscall.EACCES):
+		return "call it as a user who may use that socket, such as root"
 	default:
 		return ""
 	}
+}
+
+// shortened cuts a text that is too long to be read.
+func shortened(text string) string {
+	const longest = 2000
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest], "") + " ... (-v shows it whole)"
 }
 
 // oneLine puts a text on one line that can do a terminal no harm.

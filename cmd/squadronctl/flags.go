@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ type settings struct {
 	endpoint              string
 	tunnel                string
 	sshUsername           string
-	sshTimeout            seconds
+	sshTimeout            time.Duration
 	strictHostKeyChecking bool
 	knownHostsFile        string
 	identity              string
@@ -86,14 +87,14 @@ func (f connectionFlag) variables() []string {
 
 func (a *app) addSettings(root *cobra.Command) {
 	s := &a.settings
-	s.sshTimeout = seconds(10 * time.Second)
+	s.sshTimeout, s.timeout, s.waitSleep, s.logFormat = 10*time.Second, 5*time.Minute, time.Second, "text"
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVar(&s.endpoint, "fleet-endpoint", "unix:///var/run/fleet.sock",
 		"the `URL` of the cluster: unix:///path, http://host:port, https://host:port, or systemd: and systemd:user for this host alone")
 	flags.StringVar(&s.tunnel, "tunnel", "", "reach the endpoint by SSH through this `host[:port]`")
 	flags.StringVar(&s.sshUsername, "ssh-username", "core", "the `user` to log in as through the tunnel")
-	flags.Var(&s.sshTimeout, "ssh-timeout", "how long connecting through the tunnel may take, as in 10s; a mere number is of seconds")
+	flags.Var((*seconds)(&s.sshTimeout), "ssh-timeout", "how long connecting through the tunnel may take, as in 10s; a mere number is of seconds")
 	flags.BoolVar(&s.strictHostKeyChecking, "ssh-strict-host-key-checking", true, "refuse a tunnel's host whose key is not known")
 	flags.StringVar(&s.knownHostsFile, "ssh-known-hosts-file", "~/.fleetctl/known_hosts", "the `file` of known host keys")
 	flags.StringVar(&s.identity, "ssh-identity", "", "the `file` of the private key for the tunnel; by default the SSH agent's keys are used")
@@ -103,13 +104,16 @@ func (a *app) addSettings(root *cobra.Command) {
 	flags.BoolVar(&s.stamp, "stamp", false, "write the group's name into each unit that is submitted ([X-Squadron] Group=), which tells groups apart by more than names")
 	flags.StringVar(&s.context, "context", "", "the `name` of the context of the configuration file to use, in place of its current one")
 	flags.StringVar(&s.configFile, "config", "", "the configuration `file` (default ~/.config/squadron/config.yaml)")
-	flags.DurationVar(&s.timeout, "timeout", 5*time.Minute, "how long to wait for a status, and for the cluster's answers")
+	flags.Var((*seconds)(&s.timeout), "timeout", "how long to wait for a status, and for the cluster's answers, as in 90s; a mere number is of seconds")
 	flags.CountVarP(&s.verbose, "verbose", "v", "say what is done, and an error's causes; -vv says it in detail")
 	flags.Var(&choice{value: &s.logFormat, choices: []string{"text", "json"}}, "log-format", "the form of log lines: text or json")
-	flags.DurationVar(&s.waitSleep, "wait-sleep", time.Second, "the pause between two looks at the cluster")
-	s.logFormat = "text"
+	flags.Var((*seconds)(&s.waitSleep), "wait-sleep", "the pause between two looks at the cluster")
 	_ = flags.MarkHidden("wait-sleep") // it exists
 	completeFlag(root, "log-format", "text", "json")
+	for _, flag := range []string{"fleet-endpoint", "tunnel", "ssh-username", "ssh-timeout", "timeout"} {
+		completeFlag(root, flag)
+	}
+	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts) // it exists
 }
 
 // completeFlag has a flag completed by these values.
@@ -137,9 +141,6 @@ func (a *app) settle(flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	if a.settings.timeout <= 0 || a.settings.waitSleep <= 0 {
-		return usagef("--timeout has to be above 0")
-	}
 	if a.settings.context == "" && (a.settings.sources["fleet-endpoint"] != "" || a.settings.sources["tunnel"] != "") {
 		return nil
 	}
@@ -156,7 +157,7 @@ func (a *app) fromEnvironment(flags *pflag.FlagSet, flag string, variables []str
 			continue
 		}
 		if err := flags.Lookup(flag).Value.Set(value); err != nil {
-			return usagef("environment variable %s=%q: %w", variable, value, err)
+			return usagef("environment variable %s=%q: %w", variable, value, plainly(err))
 		}
 		a.settings.sources[flag] = variable
 		return nil
@@ -169,7 +170,7 @@ func (a *app) fromContext(flags *pflag.FlagSet, connection []connectionFlag) err
 	if name == "" {
 		name = a.env["SQUADRON_CONTEXT"]
 	}
-	values, err := a.readContext(name)
+	path, values, err := a.readContext(name)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (a *app) fromContext(flags *pflag.FlagSet, connection []connectionFlag) err
 			continue
 		}
 		if err := flags.Lookup(flag.name).Value.Set(value); err != nil {
-			return usagef("context: %s: %q: %w", contextKey(flag.name), value, err)
+			return usagef("configuration file %s: %s: %q: %w", path, contextKey(flag.name), value, plainly(err))
 		}
 		a.settings.sources[flag.name] = "context"
 	}
@@ -203,7 +204,7 @@ func (c *choice) Type() string { return strings.Join(c.choices, "|") }
 
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.choices, text) {
-		return usagef("it has to be one of %s", strings.Join(c.choices, ", "))
+		return fmt.Errorf("it has to be one of %s", strings.Join(c.choices, ", "))
 	}
 	*c.value = text
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/brace"
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/groupdir"
 	"github.com/squadronctl/squadron/controller"
+	"github.com/squadronctl/squadron/validator"
 )
 
 // target is the group that a command line names.
@@ -45,26 +46,24 @@ func parseTarget(args []string, numbered bool) (target, error) {
 		}
 	}
 	whole := false
-	for i, arg := range args {
+	named := map[string]bool{}
+	for _, arg := range args {
 		words, err := brace.Expand(arg)
 		if err != nil {
-			return t, usagef("group %.256q: %w", arg, err)
+			return t, usageError{err: err}
 		}
 		for _, word := range words {
-			path, id, sliced := splitGroup(word)
+			path, id, sliced, err := parseGroup(word)
 			switch {
-			case path == "":
-				return t, usagef("%q names no group", arg)
-			case sliced && id == "":
-				return t, usagef("%q names no slice after the @", arg)
-			case sliced && strings.Contains(id, ","):
-				return t, usagef("%q: several slices are written %s@{%s}", arg, path, id)
-			case i > 0 && filepath.Clean(path) != filepath.Clean(t.path):
-				return t, usagef("one group at a time, not %s and %s", t.path, path)
+			case err != nil:
+				return t, err
+			case t.path != "" && filepath.Clean(path) != filepath.Clean(t.path):
+				return t, notOneGroup(t.path, word, numbered)
 			}
 			t.path = path
 			whole = whole || !sliced
-			if sliced && !slices.Contains(t.ids, id) {
+			if sliced && !named[id] {
+				named[id] = true
 				t.ids = append(t.ids, id)
 			}
 		}
@@ -73,6 +72,32 @@ func parseTarget(args []string, numbered bool) (target, error) {
 		t.ids = nil // the whole group, of which slices named beside it are a part
 	}
 	return t, nil
+}
+
+// parseGroup reads a word that stands for a group or for one slice of it.
+func parseGroup(word string) (path, id string, sliced bool, err error) {
+	path, id, sliced = splitGroup(word)
+	name, suffix := validator.SplitSuffix(id)
+	switch {
+	case path == "":
+		err = usagef("%.256q names no group", word)
+	case sliced && id == "":
+		err = usagef("%.256q names no slice after the @", word)
+	case strings.Contains(id, ","):
+		err = usagef("%.256q: several slices are written %.256s@{%.256s}", word, path, id)
+	case suffix != "":
+		err = usagef("%.256q names a unit, but a GROUP is needed: a slice is named as in %.256s", word, groupName(path, name))
+	}
+	return path, id, sliced, err
+}
+
+// notOneGroup is the error of a word that is about another group than those before it. Where a number of slices may be
+// given it is rather a mistyped one.
+func notOneGroup(path, word string, numbered bool) error {
+	if numbered && !strings.ContainsAny(word, "@/") {
+		return usagef("%.256q is no number of slices, and one command is about one group, here %.256s", word, path)
+	}
+	return usagef("one group at a time, not %.256s and %.256s", path, word)
 }
 
 // splitGroup cuts a word at the @ of its last part: directories on the way may have one in their names.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func TestInterruptedTwice(t *testing.T) {
 	saysSoon(t, errs, "clean end")
 	require.NoError(t, command.Process.Signal(os.Interrupt))
 	assert.Equal(t, exitInterrupted, exitCodeOf(t, command))
-	assert.Regexp(t, `(?m)^squadronctl: update web: left at once, interrupted: last seen: new, cooling down web@\w+; old, planned web@a, web@b$`, errs.String())
+	assert.Regexp(t, `(?m)^squadronctl: update web: left at once, interrupted: last seen: new, cooling down web@\w+; old, planned web@a, web@b; what was added counts as found by now, so to go on say that 2 slices are wanted, .*"squadronctl scale"$`, errs.String())
 }
 
 // Operations that don't know slices by their content end at the next step.
@@ -116,4 +117,40 @@ func TestWatchOfNothing(t *testing.T) {
 	assert.Equal(t, exitNotFound, code)
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "not found")
+}
+
+// The end of the terminal asks for a clean end, too.
+func TestHangup(t *testing.T) {
+	server := cluster(t, fleettest.Fast(), "a", "b", "c")
+	web := groupDir(t, "web", map[string]string{"web-app@.service": "[Service]\nExecStart=/bin/sleep 2\n"})
+	command, _, errs := process(t, []string{"SQUADRON_ENDPOINT=" + server.URL}, "update", web, "--ready-secs", "1")
+	require.NoError(t, command.Start())
+	saysSoon(t, errs, "starting")
+	require.NoError(t, command.Process.Signal(syscall.SIGHUP))
+	assert.Equal(t, exitInterrupted, exitCodeOf(t, command))
+	assert.Regexp(t, `(?m)^squadronctl: interrupted: update group web: .*; the same command goes on from here$`, errs.String())
+}
+
+// An update goes on when nobody reads any more how far it is, and a result that nobody reads is no error to speak of.
+func TestReaderGone(t *testing.T) {
+	server := cluster(t, fleettest.Fast(), "a")
+	web := groupDir(t, "web", map[string]string{"web-app@.service": "[Service]\nExecStart=/bin/sleep 2\n"})
+	gone := func() *os.File {
+		reader, writer, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, reader.Close())
+		t.Cleanup(func() { writer.Close() })
+		return writer
+	}
+	command, out, _ := process(t, []string{"SQUADRON_ENDPOINT=" + server.URL}, "update", web)
+	command.Stderr = gone()
+	require.NoError(t, command.Start())
+	assert.Equal(t, exitDone, exitCodeOf(t, command))
+	assert.Regexp(t, `^web@a (replaced|removed)\n`, out.String())
+
+	command, _, errs := process(t, []string{"SQUADRON_ENDPOINT=" + server.URL}, "status", "web")
+	command.Stdout = gone()
+	require.NoError(t, command.Start())
+	assert.Equal(t, exitPipe, exitCodeOf(t, command))
+	assert.Empty(t, errs.String())
 }

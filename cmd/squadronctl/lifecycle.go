@@ -30,10 +30,13 @@ type lifecycle struct {
 	yes     bool
 }
 
-func (a *app) startCommand() *cobra.Command {
-	l := &lifecycle{app: a, verb: "start", done: "started", begin: controller.Controller.Start,
+func (a *app) starting() *lifecycle {
+	return &lifecycle{app: a, verb: "start", done: "started", begin: controller.Controller.Start,
 		reached: []string{string(controller.StatusRunning)}, desired: []string{"launched"}}
-	return l.command("start GROUP[@SLICE...]", "Start a group, or slices of it", `Starts the units of a group that is on the cluster, and waits until all of them run.`,
+}
+
+func (a *app) startCommand() *cobra.Command {
+	return a.starting().command("start GROUP[@SLICE...]", "Start a group, or slices of it", `Starts the units of a group that is on the cluster, and waits until all of them run.`,
 		"  squadronctl start web\n  squadronctl start web@3f1 web@2fb\n  squadronctl start 'web@{1..4}'")
 }
 
@@ -50,6 +53,7 @@ func (a *app) destroyCommand() *cobra.Command {
 		`Removes the units of a group from the cluster, which stops those that run, and waits until they are gone. On a terminal it
 lists the units and asks first.`,
 		"  squadronctl destroy web@3f1\n  squadronctl destroy web --yes")
+	command.SuggestFor = []string{"rm", "remove", "delete", "down"}
 	command.Flags().BoolVarP(&l.yes, "yes", "y", false, "do not ask")
 	return command
 }

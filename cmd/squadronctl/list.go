@@ -23,13 +23,15 @@ const (
 func (a *app) listCommand() *cobra.Command {
 	var form string
 	command := &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"ls"},
-		Short:   "List what is on the cluster",
+		Use:        "list",
+		Aliases:    []string{"ls"},
+		SuggestFor: []string{"list-units", "units", "groups"},
+		Short:      "List what is on the cluster",
 		Long: `Lists what is on the cluster, with counts. Units that carry the stamp of a group ([X-Squadron] Group=, see --stamp) are listed as
 that group. Of others it is not known which belong together: they are listed by their name without slice, as "unstamped
 unit".`,
-		Args: cobra.NoArgs,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			return a.read(func(ctx context.Context, s *session) error {
 				units, err := s.allUnits(ctx)

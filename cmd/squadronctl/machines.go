@@ -14,10 +14,12 @@ import (
 func (a *app) machinesCommand() *cobra.Command {
 	var form string
 	command := &cobra.Command{
-		Use:   "machines",
-		Short: "List the machines of the cluster",
-		Long:  "Lists the machines of the cluster that are alive, with the metadata that MachineMetadata= in a unit file is matched against.",
-		Args:  cobra.NoArgs,
+		Use:               "machines",
+		SuggestFor:        []string{"list-machines", "nodes", "hosts"},
+		Short:             "List the machines of the cluster",
+		Long:              "Lists the machines of the cluster that are alive, with the metadata that MachineMetadata= in a unit file is matched against.",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			return a.read(func(ctx context.Context, s *session) error {
 				reader, ok := s.fleet.(fleet.MachineReader)

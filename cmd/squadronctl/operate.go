@@ -35,6 +35,8 @@ type operation struct {
 	done func(*progress.Display)
 	// left says, for one who interrupts, what there is at that moment.
 	left func() string
+	// again is what to heed when it is called again by one who has left at once; empty for nothing.
+	again string
 }
 
 // carryOut runs an operation to its end, shows how far it is, and heeds interrupts: the first cancels the task and waits
@@ -117,7 +119,7 @@ func (f *follower) await(id string, ended <-chan error) error {
 			f.cancel(id)
 		case <-interrupts.second:
 			f.session.detached = true
-			return fmt.Errorf("%s: left at once, %w: %s", f.op.what, errInterrupted, f.op.left())
+			return hinted{fmt.Errorf("%s: left at once, %w: %s", f.op.what, errInterrupted, f.op.left()), f.op.again}
 		}
 	}
 }

@@ -60,11 +60,22 @@ func (a *app) print(form string, r result) error {
 	default:
 		err = table.Write(&text, r.header, r.rows)
 	}
-	if err == nil {
-		_, err = text.WriteTo(a.out)
-	}
 	if err != nil {
-		return fmt.Errorf("write the result: %w", err)
+		return outputError{err: err}
+	}
+	return a.write(text.String())
+}
+
+// outputError says that a result could not be written.
+type outputError struct{ err error }
+
+func (o outputError) Error() string { return "write the result: " + o.err.Error() }
+func (o outputError) Unwrap() error { return o.err }
+
+// write writes a text to standard output.
+func (a *app) write(text string) error {
+	if _, err := io.WriteString(a.out, text); err != nil {
+		return outputError{err: err}
 	}
 	return nil
 }
@@ -122,8 +133,5 @@ func (a *app) printSlices(form string, slices []sliceResult) error {
 		}
 		fmt.Fprintln(&text)
 	}
-	if _, err := text.WriteTo(a.out); err != nil {
-		return fmt.Errorf("write the result: %w", err)
-	}
-	return nil
+	return a.write(text.String())
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/squadronctl/squadron/controller"
 )
 
@@ -46,10 +43,7 @@ type planStep struct {
 // printPlan writes a plan. Its names are those of the slices that would be replaced, removed or launched.
 func (a *app) printPlan(form string, plan *controller.Plan) error {
 	if form == formTable || form == formWide {
-		if _, err := io.WriteString(a.out, plan.String()); err != nil {
-			return fmt.Errorf("write the result: %w", err)
-		}
-		return nil
+		return a.write(plan.String())
 	}
 	data := planData{
 		Group: plan.Group, UpToDate: plan.UpToDate(), Found: plan.Found, Wanted: plan.Wanted,

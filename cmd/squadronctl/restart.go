@@ -18,7 +18,8 @@ func (a *app) restartCommand() *cobra.Command {
 		Use:   "restart GROUP[@SLICE...]",
 		Short: "Replace a group's slices by new ones of the same content, a few at a time",
 		Long: `Restarts a group, or slices of it, as an update does that changes nothing: each slice is replaced by a new one, made of what is
-on the cluster, under the same bounds. Where slices differ, update them first.
+on the cluster, under the same bounds. Where slices differ, update them first. Where none has to stay alive, what was there is
+brought back when it fails, even without --rollback, so that a group that can't start is not lost.
 ` + boundsHelp,
 		Example:           "  squadronctl restart web\n  squadronctl restart web@3f1",
 		Args:              groupArgs(1),

@@ -28,7 +28,7 @@ func (r *rolling) addFlags(command *cobra.Command, growth string) {
 	flags := command.Flags()
 	flags.Var(&r.maxGrowth, "max-growth", "how many slices more than wanted there may be at any moment (default "+growth+")")
 	flags.Var(&r.minAlive, "min-alive", "how many slices run at any moment at least (default as many as run now, and one fewer where none may be added; 0 for a group without slices)")
-	flags.IntVar(&r.readySecs, "ready-secs", 0, "for how many seconds a new slice has to run until it counts")
+	flags.Var((*wholeSeconds)(&r.readySecs), "ready-secs", "for how many seconds a new slice has to run until it counts")
 	flags.BoolVar(&r.rollback, "rollback", false, "bring back what was there when it fails")
 }
 
@@ -53,10 +53,16 @@ func (r *rolling) prepare(what roll) (controller.UpdateOptions, *controller.Plan
 		opts.MaxGrowth = 1
 	}
 	plan, err := what.plan(ctx, what.req, opts)
+	if controller.IsUnitNotFound(err) && !r.app.interrupts.first() {
+		err = hinted{err: err, hint: `what is not there is brought up with "squadronctl up"`}
+	}
 	if err != nil {
 		return opts, nil, r.app.orInterrupted(err)
 	}
 	opts.MaxGrowth, opts.MinAlive = r.bounds(what, plan, sliced)
+	if what.force && opts.MinAlive == 0 {
+		opts.Rollback = true // it may take the last slice, and the cluster may have the only copy of what that was made of
+	}
 	plan, err = what.plan(ctx, what.req, opts)
 	return opts, plan, r.app.orInterrupted(err)
 }
@@ -116,6 +122,8 @@ func (r *rolling) run(s *session, what roll) error {
 			return what.begin(ctx, what.req, opts)
 		},
 		left: events.String,
+		again: fmt.Sprintf(`what was added counts as found by now, so to go on say that %d slices are wanted, or bring it to as many with "squadronctl scale"`,
+			plan.Wanted),
 	})
 	if controller.IsUnitsAlreadyUpToDate(err) {
 		fmt.Fprintf(r.app.err, "%s is up to date\n", what.req.Group)

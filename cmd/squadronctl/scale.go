@@ -18,7 +18,7 @@ func (a *app) scaleCommand() *cobra.Command {
 GROUP is a path; those too many are stopped and removed, first those that don't run. No slice is replaced.`,
 		Example:           "  squadronctl scale web 5",
 		Args:              groupArgs(2),
-		ValidArgsFunction: a.completeGroups,
+		ValidArgsFunction: a.completeOneGroup,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withSession(func(s *session) error { return r.scale(s, args) })
 		},

@@ -14,8 +14,9 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	var form string
 	command := &cobra.Command{
-		Use:   "status GROUP[@SLICE...]",
-		Short: "Show the units of a group and their states",
+		Use:        "status GROUP[@SLICE...]",
+		SuggestFor: []string{"ps", "get", "show", "describe"},
+		Short:      "Show the units of a group and their states",
 		Long: `Shows the units of a group with fleet's and systemd's states. A slice whose units are all alike is one line, with * for its
 units. The exit code is 0 when all units run, 1 when one does not, and 3 when none is there.`,
 		Example:           "  squadronctl status web\n  squadronctl status web@3f1 -o wide\n  squadronctl status web -o json",

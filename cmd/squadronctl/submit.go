@@ -23,8 +23,9 @@ type submission struct {
 func (a *app) submitCommand() *cobra.Command {
 	sub := &submission{app: a}
 	command := &cobra.Command{
-		Use:   "submit GROUP[@SLICE...] [N]",
-		Short: "Put a group's units on the cluster, without starting them",
+		Use:        "submit GROUP[@SLICE...] [N]",
+		SuggestFor: []string{"load", "create"},
+		Short:      "Put a group's units on the cluster, without starting them",
 		Long: `Puts N new slices of a group on the cluster, 1 by default, with IDs that are free, or the slices named. Nothing is started.
 What is there already with another content is not replaced: "squadronctl update" does that.`,
 		Example:           "  squadronctl submit ./web 3\n  squadronctl submit ./web@blue ./web@green",

@@ -36,7 +36,8 @@ const exitTopic = `  0    done. Also: what was asked for was so already
   4    refused: bounds that do not fit the group, an ambiguous group name, a group that is there with another content,
        or that another command is working on
   5    timeout: --timeout was over
-  130  interrupted by Ctrl-C (SIGINT) or SIGTERM
+  130  interrupted by Ctrl-C (SIGINT), SIGTERM or SIGHUP
+  141  nobody reads standard output any more
 
 Standard output carries results only. An error is one line on standard error and says what to do next where that is known;
 -v adds what caused it.`
@@ -71,9 +72,11 @@ An endpoint is unix:///path of fleet's socket, http://host:port or https://host:
 host that the tunnel ends at. systemd: is the systemd of this host, and systemd:user that of this user.`
 
 const progressTopic = `While a command works on a group, standard error shows a line for each slice with its phase and time, and a bar over all. On a
-terminal these are drawn in place. Where standard error is no terminal, or NO_COLOR is set, or TERM is dumb, each step is one
-plain line.
+terminal these are drawn in place. Where standard error is no terminal, or NO_COLOR is set, or TERM is not set or dumb,
+each step is one plain line.
 
 Ctrl-C asks the command for a clean end: an update takes up nothing new, brings what is under way to its end, and says which
 slices are new and which are old; a submit takes back what it has written half-way. Ctrl-C again leaves at once, and says what
-was seen last. Update and scale go on from there when they are called again.`
+was seen last. Update and scale go on when they are called again; after one that left at once, or was killed, say how many
+slices are wanted, since what it had added counts as found. SIGTERM and the end of the terminal (SIGHUP) are
+like Ctrl-C. A command also comes to its end where nobody reads any more what it writes.`

@@ -14,12 +14,8 @@ const unknown = "unknown"
 // statusOf adds up a unit's states on all of its machines. Where these differ it gives the one that is furthest from
 // running.
 func statusOf(unit fleet.UnitStatus) string {
-	machines := unit.Machine
-	if len(machines) == 0 {
-		machines = []fleet.MachineStatus{{}}
-	}
 	var statuses []string
-	for _, machine := range machines {
+	for _, machine := range machinesOf(unit) {
 		status, err := controller.Aggregator{}.AggregateStatus(unit.Current, unit.Desired, machine.SystemdActive, machine.SystemdSub)
 		if err != nil {
 			status = unknown

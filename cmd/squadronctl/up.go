@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,8 +54,8 @@ func (sub *submission) up(s *session, args []string) error {
 		start.SliceIDs = append(start.SliceIDs, made...)
 	}
 	start.SliceIDs = slices.DeleteFunc(start.SliceIDs, func(id string) bool { return id == "" })
-	l := &lifecycle{app: sub.app, verb: "start", done: "started", begin: controller.Controller.Start,
-		reached: []string{string(controller.StatusRunning)}, desired: []string{"launched"}, noBlock: sub.noBlock}
+	l := sub.app.starting()
+	l.noBlock = sub.noBlock
 	units, err := l.lookBefore(s, start)
 	if err != nil {
 		return err
@@ -116,8 +117,12 @@ func (sub *submission) refuseOthers(ctx context.Context, s *session, whole contr
 	if !differ {
 		return nil
 	}
+	which := ""
+	if len(differing.SliceIDs) > 0 {
+		which = " (slices: " + strings.Join(differing.SliceIDs, ", ") + ")"
+	}
 	return hinted{
-		err:  fmt.Errorf("up %s: %w: it is on the cluster with other unit files (slices: %s)", whole.Group, errRefused, listOf(differing.SliceIDs)),
+		err:  fmt.Errorf("up %s: %w: it is on the cluster with other unit files%s", whole.Group, errRefused, which),
 		hint: `replace them with "squadronctl update"`,
 	}
 }
@@ -147,12 +152,4 @@ func without(list, others []string) []string {
 		}
 	}
 	return rest
-}
-
-// orInterrupted says of an error that comes of an interrupt that it does.
-func (a *app) orInterrupted(err error) error {
-	if err != nil && a.interrupts.first() {
-		return errInterrupted
-	}
-	return err
 }

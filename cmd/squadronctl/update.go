@@ -15,11 +15,13 @@ group without slices is always replaced in place.`
 func (a *app) updateCommand() *cobra.Command {
 	r := &rolling{app: a}
 	command := &cobra.Command{
-		Use:   "update GROUP[@SLICE...] [N]",
-		Short: "Replace a group's slices by new ones of its unit files, a few at a time",
+		Use:        "update GROUP[@SLICE...] [N]",
+		SuggestFor: []string{"deploy", "rollout"},
+		Short:      "Replace a group's slices by new ones of its unit files, a few at a time",
 		Long: `Replaces the slices of a group whose content differs from the unit files, or those of them that are named, by new slices, and
 makes it N slices where N is given. Slices that are up to date stay. A new slice that fails ends the update, and with
---rollback brings back what was there. An update that was interrupted or has failed is taken up again by the same command.
+--rollback brings back what was there. An update that was interrupted or has failed is taken up again by the same command; one that was
+killed needs N to be, since what it had added counts as found.
 ` + boundsHelp,
 		Example:           "  squadronctl update ./web\n  squadronctl update ./web --max-growth 25% --min-alive 100% --ready-secs 30 --rollback\n  squadronctl update ./web@3f1          # a canary",
 		Args:              groupArgs(1),

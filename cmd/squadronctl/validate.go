@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/squadronctl/squadron/cmd/squadronctl/internal/brace"
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/groupdir"
 	"github.com/squadronctl/squadron/controller"
 	"github.com/squadronctl/squadron/validator"
@@ -51,23 +52,21 @@ func (a *app) validate(form string, args []string) error {
 	validations := []validation{}
 	faulty := 0
 	for _, arg := range args {
-		t, err := parseTarget([]string{arg}, false)
-		if err != nil {
-			return err
-		}
-		group, err := groupdir.Read(t.path)
+		words, err := brace.Expand(arg)
 		if err != nil {
 			return usageError{err: err}
 		}
-		req := controller.NewRequest(controller.RequestConfig{Group: group.Name, SliceIDs: t.ids})
-		req.Units = group.Units
-		requests = append(requests, req)
-		v := validation{Group: group.Name, Directory: t.path, Units: len(group.Units), LeftOut: orEmpty(group.Others), Findings: findings(checkFiles(req))}
-		v.Valid = len(v.Findings) == 0
-		if !v.Valid {
-			faulty++
+		for _, word := range words {
+			v, req, err := validateGroup(word)
+			if err != nil {
+				return err
+			}
+			if !v.Valid {
+				faulty++
+			}
+			requests = append(requests, req)
+			validations = append(validations, v)
 		}
-		validations = append(validations, v)
 	}
 	if err := a.printValidations(form, validations); err != nil {
 		return err
@@ -79,6 +78,23 @@ func (a *app) validate(form string, args []string) error {
 		return usagef("%d of %d groups can't be used as they are", faulty, len(validations))
 	}
 	return nil
+}
+
+// validateGroup checks the group that a word stands for. The error is of one that can't be read.
+func validateGroup(word string) (validation, controller.Request, error) {
+	t, err := parseTarget([]string{word}, false)
+	if err != nil {
+		return validation{}, controller.Request{}, err
+	}
+	group, err := groupdir.Read(t.path)
+	if err != nil {
+		return validation{}, controller.Request{}, usageError{err: err}
+	}
+	req := controller.NewRequest(controller.RequestConfig{Group: group.Name, SliceIDs: t.ids})
+	req.Units = group.Units
+	v := validation{Group: group.Name, Directory: t.path, Units: len(group.Units), LeftOut: orEmpty(group.Others), Findings: findings(checkFiles(req))}
+	v.Valid = len(v.Findings) == 0
+	return v, req, nil
 }
 
 // checkFiles checks a request as Submit does, without a cluster. The error is a ValidationError with all faults.
@@ -147,10 +163,7 @@ func (a *app) printValidations(form string, validations []validation) error {
 			fmt.Fprintf(a.err, "%s: left out, since they are not named like units: %s\n", directory, oneLine(strings.Join(v.LeftOut, ", ")))
 		}
 	}
-	if _, err := fmt.Fprint(a.out, text.String()); err != nil {
-		return fmt.Errorf("write the result: %w", err)
-	}
-	return nil
+	return a.write(text.String())
 }
 
 func findingLine(directory string, found finding) string {

@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-// seconds is a flag for a time that may be given in fleetctl's way too, as a number of seconds.
+var errTime = errors.New("it has to be a time above 0, such as 10s")
+
+// seconds is a flag for a time above 0 that may be given in fleetctl's way too, as a mere number of seconds.
 type seconds time.Duration
 
 func (s *seconds) String() string { return time.Duration(*s).String() }
@@ -18,16 +20,32 @@ func (*seconds) Type() string { return "duration" }
 func (s *seconds) Set(text string) error {
 	if number, err := strconv.ParseFloat(text, 64); err == nil {
 		if !(number > 0 && number <= math.MaxInt32) {
-			return errors.New("it has to be above 0")
+			return errTime
 		}
 		*s = seconds(number * float64(time.Second))
 		return nil
 	}
 	duration, err := time.ParseDuration(text)
 	if err != nil || duration <= 0 {
-		return errors.New("it has to be a time above 0, such as 10s")
+		return errTime
 	}
 	*s = seconds(duration)
+	return nil
+}
+
+// wholeSeconds is a flag for a number of seconds, which may be 0.
+type wholeSeconds int
+
+func (s *wholeSeconds) String() string { return strconv.Itoa(int(*s)) }
+
+func (*wholeSeconds) Type() string { return "seconds" }
+
+func (s *wholeSeconds) Set(text string) error {
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 0 || number > math.MaxInt32 {
+		return errors.New("it has to be a whole number of seconds, such as 30")
+	}
+	*s = wholeSeconds(number)
 	return nil
 }
 

@@ -18,9 +18,11 @@ type versionData struct {
 func (a *app) versionCommand() *cobra.Command {
 	var form string
 	command := &cobra.Command{
-		Use:   "version",
-		Short: "Say which version this is",
-		Args:  cobra.NoArgs,
+		Use:               "version",
+		Short:             "Say which version this is",
+		Long:              "Says which version this is, and of what it was built. \"squadronctl --version\" says it in one line.",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
 			return a.print(form, result{

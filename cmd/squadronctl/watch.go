@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -110,8 +108,5 @@ func (w *watch) show(lines []string) error {
 		text = "\n" + text
 	}
 	w.last = lines
-	if _, err := io.WriteString(w.app.out, text); err != nil {
-		return fmt.Errorf("write the result: %w", err)
-	}
-	return nil
+	return w.app.write(text)
 }

@@ -9,18 +9,25 @@ import (
 	"strings"
 )
 
-// MaxWords is how many words an expansion may come to.
-const MaxWords = 10000
+const (
+	// MaxWords is how many words an expansion may come to.
+	MaxWords = 10000
+	// MaxBraces is how many braces a word may open: nobody writes as many, and looking for lists in it would take long.
+	MaxBraces = 100
+)
 
 var errTooMany = errors.New("too many words")
 
-// IsTooMany is true for the refusal of a word that would expand to more than MaxWords words.
+// IsTooMany is true for the refusal of a word that would expand to more than MaxWords words, or has over MaxBraces.
 func IsTooMany(err error) bool { return errors.Is(err, errTooMany) }
 
 // Expand gives the words that a word stands for, in the order of its lists. Lists may be nested and stand side by side;
 // {1..4} and {a..d} are ranges, backwards too. What is no list stays as it is: {}, {a}, a brace without its other half.
 // The only error is that of IsTooMany.
 func Expand(word string) ([]string, error) {
+	if braces := strings.Count(word, "{"); braces > MaxBraces {
+		return nil, fmt.Errorf("%.100q has %d braces, but may have %d: %w", word, braces, MaxBraces, errTooMany)
+	}
 	start, end, parts := firstList(word)
 	if parts == nil {
 		return []string{word}, nil

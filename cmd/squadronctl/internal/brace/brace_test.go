@@ -37,7 +37,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestTooMany(t *testing.T) {
-	for _, word := range []string{"web@{1..10001}", "web@{1..999999999}", strings.Repeat("{1,2}", 40), "{1..200}{1..200}"} {
+	for _, word := range []string{"web@{1..10001}", "web@{1..999999999}", strings.Repeat("{1,2}", 40), "{1..200}{1..200}", strings.Repeat("{", MaxBraces+1)} {
 		_, err := Expand(word)
 		assert.True(t, IsTooMany(err), word)
 	}
