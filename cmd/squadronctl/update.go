@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/squadronctl/squadron/controller"
+	"github.com/squadronctl/squadron/fleet"
 )
 
 const boundsHelp = `
@@ -66,6 +69,31 @@ func (r *rolling) update(s *session, args []string) error {
 		return err
 	}
 	req.DesiredSlices = t.number
+	if err := s.refuseDeclared(req.Group); err != nil {
+		return err
+	}
 	planner := s.control.(controller.Planner)
 	return r.run(s, roll{verb: "update", req: req, growth: 1, plan: planner.PlanUpdate, begin: s.control.Update})
+}
+
+// refuseDeclared refuses to replace the units of a declared stack by others: those would not carry its stamp, and apply
+// could never again tell that they are its own.
+func (s *session) refuseDeclared(group string) error {
+	reader, ok := s.fleet.(fleet.UnitReader)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := s.app.context()
+	defer cancel()
+	listing, err := reader.ReadUnits(ctx, fleet.Selector{Groups: []string{group}})
+	if err != nil {
+		return s.app.orInterrupted(err)
+	}
+	for _, unit := range listing.Units {
+		if unit.Stamped && unit.Group == group && unit.Owner != "" {
+			return hinted{fmt.Errorf("update %s: %w: it is a stack that %s declares", group, errRefused, unit.Owner),
+				`change its manifest, and call "squadronctl apply"`}
+		}
+	}
+	return nil
 }
