@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/squadronctl/squadron/internal/unitmeta"
 )
 
 // C15.
@@ -98,6 +100,6 @@ func TestMachineMetadata(t *testing.T) {
 	} {
 		options, err := parseContent("[X-Fleet]\n" + line + "\n")
 		require.NoError(t, err)
-		assert.Equal(t, want, readFacts("web@1.service", options).metadata, line)
+		assert.Equal(t, unitmeta.Metadata(want), readFacts("web@1.service", options).metadata, line)
 	}
 }

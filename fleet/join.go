@@ -4,6 +4,8 @@ import (
 	"net"
 	"slices"
 	"strings"
+
+	"github.com/squadronctl/squadron/internal/unitmeta"
 )
 
 // look is what fleet said at one look, before units, states and machines are put together.
@@ -140,22 +142,12 @@ func (l look) ip(id string) net.IP {
 
 // missing counts the machines that meet a global unit's conditions and have reported no state of it. What a machine says
 // that is no longer listed stands for none of these.
-func (l look) missing(conditions map[string][]string, states []stateEntry) int {
+func (l look) missing(conditions unitmeta.Metadata, states []stateEntry) int {
 	count := 0
 	for _, machine := range l.machines {
-		if _, reported := findState(states, machine.ID); !reported && meets(machine, conditions) {
+		if _, reported := findState(states, machine.ID); !reported && conditions.Met(machine.Metadata) {
 			count++
 		}
 	}
 	return count
-}
-
-// meets says whether the machine has one of the values that the conditions have for each key.
-func meets(machine Machine, conditions map[string][]string) bool {
-	for key, values := range conditions {
-		if value, has := machine.Metadata[key]; !has || !slices.Contains(values, value) {
-			return false
-		}
-	}
-	return true
 }

@@ -18,7 +18,7 @@ func TestBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var life lifetime
 		runs := 0
-		b := &batch{life: &life, run: forAll(func(context.Context) error {
+		b := &batch[struct{}]{life: &life, run: forAll(func(context.Context) error {
 			runs++
 			time.Sleep(time.Second)
 			return fmt.Errorf("run %d", runs)

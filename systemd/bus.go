@@ -16,10 +16,14 @@ import (
 	"github.com/squadronctl/squadron/fleet"
 )
 
+// maxCalls is how many calls may be under way. D-Bus refuses a connection's 129th by default.
+const maxCalls = 100
+
 // bus keeps a connection to systemd, and makes another one when it has broken.
 type bus struct {
 	where   busPlace
 	timeout time.Duration // of one call
+	slots   chan struct{} // held during a call
 
 	mutex  sync.Mutex
 	now    *connection // nil before the first call
@@ -41,11 +45,21 @@ func newBus(user bool, timeout time.Duration) *bus {
 	if user {
 		place = userBus()
 	}
-	return &bus{where: place, timeout: timeout}
+	return busAt(place, timeout)
+}
+
+func busAt(place busPlace, timeout time.Duration) *bus {
+	return &bus{where: place, timeout: timeout, slots: make(chan struct{}, maxCalls)}
 }
 
 // do makes a call. A connection that has broken is replaced once; calls are such that a repeat does no harm.
 func (b *bus) do(ctx context.Context, call func(context.Context, *connection) error) error {
+	select {
+	case b.slots <- struct{}{}:
+		defer func() { <-b.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for attempt := 1; ; attempt++ {
 		callCtx, cancel := context.WithTimeout(ctx, b.timeout)
 		c, err := b.connect(callCtx)

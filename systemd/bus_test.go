@@ -27,7 +27,7 @@ func TestBusMissing(t *testing.T) {
 		{busPlace{user: true, booted: dir, running: absent, socket: dir}, "loginctl enable-linger"},
 		{busPlace{user: true, booted: dir, running: dir, socket: absent}, "there is no D-Bus"},
 	} {
-		b := &bus{where: test.place, timeout: time.Second}
+		b := busAt(test.place, time.Second)
 		err := b.Reload(t.Context())
 		assert.True(t, IsUnavailable(err), "%v", err)
 		assert.False(t, fleet.IsTemporary(err))
@@ -54,7 +54,7 @@ func TestBusSilentOrDead(t *testing.T) {
 			accepted <- conn
 		}
 	}()
-	b := &bus{where: busPlace{user: true, booted: dir, running: dir, socket: socket}, timeout: 50 * time.Millisecond}
+	b := busAt(busPlace{user: true, booted: dir, running: dir, socket: socket}, 50*time.Millisecond)
 	err = b.Reload(t.Context())
 	assert.True(t, fleet.IsTemporary(err), "%v", err)
 	assert.ErrorContains(t, err, "50ms")

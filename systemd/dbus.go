@@ -33,25 +33,47 @@ func (b *bus) States(ctx context.Context, names []string) (map[string]unitState,
 	states := make(map[string]unitState, len(names))
 	for i, unit := range listed {
 		// By its place, since a unit can have another name than the one asked for.
-		states[names[i]] = unitState{
-			Load: unit.LoadState, Active: unit.ActiveState, Sub: unit.SubState, Queued: unit.JobId != 0,
-		}
+		states[names[i]] = stateOf(unit)
 	}
 	return states, nil
 }
 
-func (b *bus) Known(ctx context.Context, name string) (unitState, error) {
-	err := b.do(ctx, func(ctx context.Context, c *connection) error {
-		return c.calls.Object(busName, busObject).CallWithContext(ctx, busManager+".GetUnit", 0, name).Err
+// fewNames is for how many names systemd picks the units; it compares each unit with each name, so of more it is asked
+// for all units.
+const fewNames = 16
+
+// Known has names that can be no patterns: those that checkName lets through.
+func (b *bus) Known(ctx context.Context, names []string) (map[string]unitState, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	var patterns []string
+	if len(names) <= fewNames {
+		patterns = names
+	}
+	var listed []systemdbus.UnitStatus
+	err := b.do(ctx, func(ctx context.Context, c *connection) (err error) {
+		listed, err = c.systemd.ListUnitsByPatternsContext(ctx, nil, patterns)
+		return err
 	})
-	if isNoSuchUnit(err) {
-		return unitState{}, nil
-	}
 	if err != nil {
-		return unitState{}, err
+		return nil, err
 	}
-	states, err := b.States(ctx, []string{name})
-	return states[name], err
+	all := make(map[string]unitState, len(listed))
+	for _, unit := range listed {
+		all[unit.Name] = stateOf(unit)
+	}
+	known := make(map[string]unitState, len(names))
+	for _, name := range names {
+		if state, ok := all[name]; ok {
+			known[name] = state
+		}
+	}
+	return known, nil
+}
+
+func stateOf(unit systemdbus.UnitStatus) unitState {
+	return unitState{Load: unit.LoadState, Active: unit.ActiveState, Sub: unit.SubState, Queued: unit.JobId != 0}
 }
 
 func (b *bus) Outdated(ctx context.Context, name string) (outdated bool, err error) {

@@ -23,13 +23,13 @@ func (h *Host) destroy(ctx context.Context, name string) error {
 	if file == nil && !linked {
 		return notFound(fmt.Errorf("unit not found: there is no %s", h.disk.file(name)))
 	}
-	state, err := h.manager.Known(ctx, name)
+	state, err := h.knowns.ask(ctx, name)
 	if err != nil {
 		return err
 	}
 	theirs := false
 	if !linked {
-		err := h.refuseForeign(ctx, name, state, true)
+		err := h.refuseForeign(ctx, name, state, true, nil)
 		if theirs = IsForeignUnit(err); err != nil && !theirs {
 			return err
 		}
@@ -62,7 +62,7 @@ func (h *Host) withdraw(ctx context.Context, name string, state unitState) error
 	if err := h.syncs.do(ctx, name); err != nil {
 		return err
 	}
-	state, err := h.manager.Known(ctx, name)
+	state, err := h.knowns.ask(ctx, name)
 	if err != nil || state == (unitState{}) {
 		return err
 	}

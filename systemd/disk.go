@@ -97,39 +97,45 @@ func removeLink(link, target string) error {
 	return nil
 }
 
-// leftoverAge is the age at which a temporary file is one that somebody left who was killed.
-const leftoverAge = 10 * time.Minute
+// A temporary file is one that somebody left who was killed when nobody holds its lock, though he has had lockTime to take
+// it; where there are no locks, when it is of leftoverAge.
+const (
+	lockTime    = time.Second
+	leftoverAge = 10 * time.Minute
+)
 
 const (
 	temporaryPrefix = ".squadron-"
 	temporarySuffix = ".tmp"
 )
 
-// write replaces a file's text as a whole. The file is on disk by then, its name once sync has run. Step is called
-// between any two steps.
-func (d disk) write(path, text string, step func(string)) error {
+// write replaces a file's text as a whole, and says what was written. The file is on disk by then, its name once sync
+// has run. Step is called between any two steps.
+func (d disk) write(path, text string, step func(string)) (written fileID, err error) {
 	if err := makeDir(filepath.Dir(path)); err != nil {
-		return permitted(err)
+		return fileID{}, permitted(err)
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), temporaryPrefix+"*"+temporarySuffix)
 	if err != nil {
-		return permitted(err)
+		return fileID{}, permitted(err)
 	}
+	// Held as long as the file is open, and so until it has its name or the program is dead.
+	_ = syscall.Flock(int(temporary.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	step("temporary file made")
-	err = fill(temporary, text, step)
+	written, err = fill(temporary, text, step)
 	if err == nil {
 		err = os.Rename(temporary.Name(), path)
 	}
 	if err != nil {
-		return permitted(errors.Join(err, os.Remove(temporary.Name())))
+		return fileID{}, permitted(errors.Join(err, os.Remove(temporary.Name()), temporary.Close()))
 	}
 	step("file renamed")
-	return nil
+	return written, temporary.Close()
 }
 
-// fill writes a text and closes the file, which is on disk by then.
-func fill(file *os.File, text string, step func(string)) error {
-	_, err := file.WriteString(text)
+// fill writes a text, which is on disk by then.
+func fill(file *os.File, text string, step func(string)) (written fileID, err error) {
+	_, err = file.WriteString(text)
 	step("text written")
 	if err == nil {
 		err = file.Chmod(0o644)
@@ -137,9 +143,15 @@ func fill(file *os.File, text string, step func(string)) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	err = errors.Join(err, file.Close())
 	step("text on disk")
-	return err
+	if err != nil {
+		return fileID{}, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		written, _ = idOf(info)
+	}
+	return written, err
 }
 
 // sync writes out the directories, so that what was renamed, linked and removed in them lasts.
@@ -189,7 +201,7 @@ func (d disk) ready(step func(string)) error {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := d.write(path, sign(targetContent), step); err != nil {
+		if _, err := d.write(path, sign(targetContent), step); err != nil {
 			return err
 		}
 	case err != nil:
@@ -215,11 +227,25 @@ func (d disk) removeLeftovers() {
 			if !strings.HasPrefix(entry.Name(), temporaryPrefix) || !strings.HasSuffix(entry.Name(), temporarySuffix) {
 				continue
 			}
-			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftoverAge {
-				_ = os.Remove(filepath.Join(dir, entry.Name()))
+			path := filepath.Join(dir, entry.Name())
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && isLeftover(path, time.Since(info.ModTime())) {
+				_ = os.Remove(path)
 			}
 		}
 	}
+}
+
+// isLeftover says whether nobody is writing a temporary file of this age.
+func isLeftover(path string, age time.Duration) bool {
+	if age > leftoverAge {
+		return true
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return age > lockTime && syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
 // permitted marks the error of a file that the caller may not touch.

@@ -17,18 +17,19 @@ import (
 
 // fakeManager is a systemd that knows files, links, jobs and reloads, and does at once what it is asked.
 type fakeManager struct {
-	mutex   sync.Mutex
-	search  []string
-	keeps   bool // units stay in memory while nothing runs, as those do that another unit speaks of
-	memory  map[string]*fakeUnit
-	texts   []string // all that was ever loaded
-	counts  map[string]int
-	results map[string]string // of jobs, by unit; "" never comes
-	refuse  error             // the answer to Start
-	broken  bool              // connections break while a job runs
-	onCall  func(call string) // before each call
-	watches map[chan struct{}]func(string)
-	closed  bool
+	mutex        sync.Mutex
+	search       []string
+	keeps        bool // units stay in memory while nothing runs, as those do that another unit speaks of
+	memory       map[string]*fakeUnit
+	texts        []string // all that was ever loaded
+	counts       map[string]int
+	results      map[string]string // of jobs, by unit; "" never comes
+	refuse       error             // the answer to Start
+	refusesStart bool              // jobs fail before the unit has begun to start
+	broken       bool              // connections break while a job runs
+	onCall       func(call string) // before each call
+	watches      map[chan struct{}]func(string)
+	closed       bool
 }
 
 type fakeUnit struct {
@@ -120,16 +121,19 @@ func (f *fakeManager) States(ctx context.Context, names []string) (map[string]un
 	return states, nil
 }
 
-func (f *fakeManager) Known(ctx context.Context, name string) (unitState, error) {
+func (f *fakeManager) Known(ctx context.Context, names []string) (map[string]unitState, error) {
 	end, err := f.begin(ctx, "known")
 	if err != nil {
-		return unitState{}, err
+		return nil, err
 	}
 	defer end()
-	if unit := f.memory[name]; unit != nil {
-		return unit.state, nil
+	known := map[string]unitState{}
+	for _, name := range names {
+		if unit := f.memory[name]; unit != nil {
+			known[name] = unit.state
+		}
 	}
-	return unitState{}, nil
+	return known, nil
 }
 
 func (f *fakeManager) Outdated(ctx context.Context, name string) (bool, error) {
@@ -180,6 +184,9 @@ func (f *fakeManager) Start(ctx context.Context, name string) (<-chan string, er
 	unit := f.load(name)
 	if unit.state.Load != "loaded" {
 		return nil, errors.New("systemd: refused")
+	}
+	if f.refusesStart {
+		return f.job("failed"), nil
 	}
 	result, told := f.results[name]
 	if !told {
@@ -378,23 +385,4 @@ func (s *site) left() []string {
 // service gives a unit file, another for each word.
 func service(word string, more ...string) string {
 	return "[Unit]\nDescription=" + word + "\n\n[Service]\nExecStart=/bin/sleep 1000\n" + strings.Join(more, "")
-}
-
-// recorder is a Logger that keeps warnings.
-type recorder struct {
-	silence
-	mutex    sync.Mutex
-	warnings []string
-}
-
-func (r *recorder) Warning(_ context.Context, f string, v ...any) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.warnings = append(r.warnings, sprintf(f, v...))
-}
-
-func (r *recorder) all() []string {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return slices.Clone(r.warnings)
 }

@@ -3,7 +3,9 @@ package systemd
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,7 +47,7 @@ func TestForeignUnitsWithoutFile(t *testing.T) {
 		s.fake.keeps = true
 		s.fake.memory["data.mount"] = &fakeUnit{state: state}
 		if state.Load == loadNotFound {
-			assert.Error(t, s.host.refuseForeign(t.Context(), "data.mount", state, false))
+			assert.Error(t, s.host.refuseForeign(t.Context(), "data.mount", state, false, nil))
 			continue
 		}
 		assert.True(t, IsForeignUnit(s.host.Submit(t.Context(), "data.mount", "[Mount]\nWhat=a\n")), "%+v", state)
@@ -178,4 +180,23 @@ func TestOtherFilesInTheDirectory(t *testing.T) {
 	s.restart()
 	assert.NotContains(t, s.left(), "units/"+temporaryPrefix+"1"+temporarySuffix)
 	assert.Contains(t, s.left(), "units/README")
+}
+
+// What a program that was killed was writing goes soon; what one that lives is writing stays.
+func TestLeftoversOfTheDead(t *testing.T) {
+	s := newSite(t, Config{})
+	dead := s.put("x", "units", temporaryPrefix+"dead"+temporarySuffix)
+	alive := s.put("x", "units", temporaryPrefix+"alive"+temporarySuffix)
+	young := s.put("x", "units", temporaryPrefix+"young"+temporarySuffix)
+	file, err := os.Open(alive)
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+	then := time.Now().Add(-2 * lockTime)
+	require.NoError(t, os.Chtimes(dead, then, then))
+	require.NoError(t, os.Chtimes(alive, then, then))
+	s.restart()
+	assert.NoFileExists(t, dead)
+	assert.FileExists(t, alive)
+	assert.FileExists(t, young, "it may not have its lock yet")
 }

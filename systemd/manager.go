@@ -8,9 +8,9 @@ type manager interface {
 	// States tells the states of units, by the names asked for, in one call. Systemd loads those that it does not have
 	// in memory.
 	States(ctx context.Context, names []string) (map[string]unitState, error)
-	// Known tells the state of a unit that systemd has in memory; of any other one it is the zero value. Nothing is
-	// loaded, which costs much when a directory of unit files has just changed.
-	Known(ctx context.Context, name string) (unitState, error)
+	// Known tells the states of those of the units that systemd has in memory, in one call. The others are not in the
+	// answer. Nothing is loaded, which costs much when a directory of unit files has just changed.
+	Known(ctx context.Context, names []string) (map[string]unitState, error)
 	// Outdated says whether a unit's file, or a drop-in of it, has changed since systemd has read it.
 	Outdated(ctx context.Context, name string) (bool, error)
 	// SearchPath gives the directories in which systemd looks for unit files.

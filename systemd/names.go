@@ -3,6 +3,8 @@ package systemd
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,6 +31,8 @@ func checkName(name string) error {
 		return invalid(fmt.Errorf("systemd reads no units of type %s from files", suffix))
 	}
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // short gives a name as messages may show it.
 func short(name string) string {

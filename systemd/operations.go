@@ -19,55 +19,78 @@ func (h *Host) submit(ctx context.Context, name, content string, launch bool) er
 	if err != nil {
 		return err
 	}
-	hash, err := fleet.UnitHash(content)
+	detail, err := fleet.DetailOf(name, content)
 	if err != nil {
 		return err
 	}
+	requires := requirementsOf(name, options)
 	unlock, err := h.names.lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	release, err := h.claim(ctx, requirementsOf(name, options))
+	// After each change of a directory systemd reads the names of all unit files of the host before it loads a unit, so
+	// units that are submitted side by side are loaded together.
+	arrived := h.loads.expect()
+	defer arrived()
+	here, release, err := h.claim(ctx, requires, arrived)
 	if err != nil {
 		return err
 	}
 	defer release()
-	old, state, err := h.find(ctx, name)
+	old, state, err := h.find(ctx, name, here.present)
 	if err != nil {
 		return err
 	}
 	defer h.watches.changed()
-	same := old != nil && old.detail.Hash == hash
+	same := old != nil && old.detail.Hash == detail.Hash
 	if !same || !launch {
+		if !state.stopped() {
+			arrived()
+		}
 		if err := h.quiet(ctx, name, state); err != nil {
 			return err
 		}
 	}
 	if !same {
 		h.reportChangedByHand(ctx, name, old)
-		if err := h.disk.write(h.disk.file(name), sign(content), h.step); err != nil {
+		written := &unitFile{content: content, signed: true, intact: true, detail: detail, asks: requires}
+		if err := h.write(written); err != nil {
 			return err
 		}
 	}
-	if err := h.load(ctx, name); err != nil || !launch {
+	if err := h.load(ctx, name, arrived); err != nil || !launch {
 		return err
 	}
 	return h.run(ctx, name)
 }
 
+// write writes a unit's file, and remembers what it says.
+func (h *Host) write(file *unitFile) error {
+	name := file.detail.Name
+	written, err := h.disk.write(h.disk.file(name), sign(file.content), h.step)
+	if err != nil {
+		return err
+	}
+	if id, there := h.disk.identify(name); there && id.sameText(written) {
+		file.id = id
+		h.facts.note(file)
+	}
+	return nil
+}
+
 // find gives the file of a unit that is about to be written, and systemd's state of it. A unit of somebody else's is an
-// error.
-func (h *Host) find(ctx context.Context, name string) (*unitFile, unitState, error) {
+// error; present is as for refuseForeign.
+func (h *Host) find(ctx context.Context, name string, present map[string]bool) (*unitFile, unitState, error) {
 	old, err := h.facts.read(h.disk, name)
 	if err != nil {
 		return nil, unitState{}, err
 	}
-	state, err := h.manager.Known(ctx, name)
+	state, err := h.knowns.ask(ctx, name)
 	if err != nil {
 		return nil, unitState{}, err
 	}
-	return old, state, h.refuseForeign(ctx, name, state, old != nil)
+	return old, state, h.refuseForeign(ctx, name, state, old != nil, present)
 }
 
 // quiet brings a unit to loaded before it is replaced: not wanted, not running, and not failed either, since a failure
@@ -89,8 +112,9 @@ func (h *Host) quiet(ctx context.Context, name string, state unitState) error {
 	return h.manager.ResetFailed(ctx, name)
 }
 
-// load links the unit's file and sees to it that systemd has this text of it.
-func (h *Host) load(ctx context.Context, name string) error {
+// load links the unit's file and sees to it that systemd has this text of it. Arrived is called when it has asked for
+// that.
+func (h *Host) load(ctx context.Context, name string, arrived func()) error {
 	if err := h.disk.load(name); err != nil {
 		return err
 	}
@@ -99,7 +123,16 @@ func (h *Host) load(ctx context.Context, name string) error {
 		return err
 	}
 	h.step("directories on disk")
-	if err := h.loads.do(ctx, name); err != nil {
+	loading, err := h.loads.join(name)
+	if err != nil {
+		return err
+	}
+	arrived()
+	absent, err := loading.await(ctx, name)
+	if err == nil {
+		err = absent
+	}
+	if err != nil {
 		return err
 	}
 	h.step("loaded")
@@ -125,7 +158,7 @@ func (h *Host) change(ctx context.Context, name string, do func(context.Context,
 	}
 	if !h.disk.linked(name) {
 		// Whatever systemd knows under this name may be somebody else's.
-		if _, _, err := h.find(ctx, name); err != nil {
+		if _, _, err := h.find(ctx, name, nil); err != nil {
 			return err
 		}
 	}
@@ -136,7 +169,7 @@ func (h *Host) change(ctx context.Context, name string, do func(context.Context,
 // launch sets the desired state to launched and starts the unit. What a submit that was cut off has left undone is done
 // before.
 func (h *Host) launch(ctx context.Context, name string) error {
-	if err := h.load(ctx, name); err != nil {
+	if err := h.load(ctx, name, func() {}); err != nil {
 		return err
 	}
 	return h.run(ctx, name)
@@ -165,6 +198,9 @@ func (h *Host) run(ctx context.Context, name string) error {
 		return err
 	}
 	h.logger.Debug(ctx, "systemd backend: %s is launched: %q", name, result)
+	if result == "failed" {
+		return h.hasFailed(ctx, name)
+	}
 	return startError(result)
 }
 
@@ -172,6 +208,15 @@ func (h *Host) readyTarget() error {
 	h.target.Lock()
 	defer h.target.Unlock()
 	return h.disk.ready(h.step)
+}
+
+// hasFailed gives an error where a start has failed and the unit's state does not tell: systemd has refused to begin.
+func (h *Host) hasFailed(ctx context.Context, name string) error {
+	state, err := h.knowns.ask(ctx, name)
+	if err == nil && (state.Active == "" || state.Active == "inactive") {
+		err = fmt.Errorf("systemd refused to start it: journalctl -u %s tells why", name)
+	}
+	return err
 }
 
 // startError tells a start that came to nothing where the unit's state does not: after done and failed it does, a job
@@ -235,7 +280,7 @@ func (h *Host) end(ctx context.Context, name string) error {
 
 // hasEnded looks whether a unit has stopped though its job has come to another end.
 func (h *Host) hasEnded(ctx context.Context, name, result string) error {
-	state, err := h.manager.Known(ctx, name)
+	state, err := h.knowns.ask(ctx, name)
 	if err == nil && !state.stopped() {
 		err = fleet.AsTemporary(fmt.Errorf("it is %s still, and its stop ended with %q", state.Active, result))
 	}

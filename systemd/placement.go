@@ -63,22 +63,30 @@ type claims struct {
 	arrival chan struct{} // closed when the next one arrives
 }
 
-// claim checks what a unit requires of the host and of the other units, and stands for the unit until it is released.
-func (h *Host) claim(ctx context.Context, r requirements) (release func(), err error) {
+// claim checks what a unit requires of the host and of the other units, and stands for the unit until it is released. It
+// gives the names that were here by then. Waiting is called before it waits for another unit.
+func (h *Host) claim(ctx context.Context, r requirements, waiting func()) (here hostNames, release func(), err error) {
 	if err := h.checkHost(r); err != nil {
-		return nil, err
+		return hostNames{}, nil, err
 	}
-	if err := h.claims.enter(h, r); err != nil {
-		return nil, err
+	if err := h.claims.enter(r); err != nil {
+		return hostNames{}, nil, err
 	}
-	release = func() { h.claims.leave(r.name) }
+	// Once it has entered: one that leaves the claims from now on is among the names.
+	here, err = h.lists.ask(ctx, r.name)
+	if err == nil {
+		err = h.checkOthers(r, here.units)
+	}
 	for _, peer := range r.peers {
-		if err := h.awaitPeer(ctx, peer); err != nil {
-			release()
-			return nil, err
+		if err == nil {
+			err = h.awaitPeer(ctx, peer, waiting)
 		}
 	}
-	return release, nil
+	release = func() { h.claims.leave(r.name) }
+	if err != nil {
+		release()
+	}
+	return here, release, err
 }
 
 // checkHost checks what no other unit changes.
@@ -98,15 +106,9 @@ func (h *Host) checkHost(r requirements) error {
 	return nil
 }
 
-// enter checks a unit against the others, both those that are here and those that are coming. What the others ask for
-// is what they did at the last look, so that many units are not looked at for each one.
-func (c *claims) enter(h *Host, r requirements) error {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	names, err := h.unitNames()
-	if err != nil {
-		return err
-	}
+// checkOthers checks a unit against those that are here. What these ask for is what they did at the last look, so that
+// many units are not looked at for each one.
+func (h *Host) checkOthers(r requirements, names []string) error {
 	for _, name := range names {
 		file, err := h.facts.last(h.disk, name)
 		if err != nil {
@@ -118,6 +120,13 @@ func (c *claims) enter(h *Host, r requirements) error {
 			}
 		}
 	}
+	return nil
+}
+
+// enter checks a unit against those that are coming, and makes it one of them.
+func (c *claims) enter(r requirements) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	for _, other := range c.held {
 		if err := r.against(other); err != nil {
 			return err
@@ -169,8 +178,8 @@ func matching(patterns []string, name string) (pattern string, found bool) {
 	return patterns[at], true
 }
 
-// awaitPeer returns when a unit is here or being submitted.
-func (h *Host) awaitPeer(ctx context.Context, peer string) error {
+// awaitPeer returns when a unit is here or being submitted; it calls waiting before it waits.
+func (h *Host) awaitPeer(ctx context.Context, peer string, waiting func()) error {
 	timer := time.NewTimer(peerWait)
 	defer timer.Stop()
 	for {
@@ -183,6 +192,7 @@ func (h *Host) awaitPeer(ctx context.Context, peer string) error {
 				return err
 			}
 		}
+		waiting()
 		select {
 		case <-arrival:
 		case <-timer.C:

@@ -170,24 +170,20 @@ func (h *Host) readUnits(ctx context.Context, names []string) ([]fleet.UnitDetai
 		return nil, err
 	}
 	var files []*unitFile
-	var found []string
 	for _, name := range names {
 		file, err := h.readFile(name)
 		if err != nil {
 			return nil, err
 		}
 		if file != nil {
-			files, found = append(files, file), append(found, name)
+			files = append(files, file)
 		}
 	}
-	if len(found) == 0 {
+	if len(files) == 0 {
 		return nil, nil
 	}
-	states, err := h.manager.States(ctx, found)
+	states, err := h.states(ctx, files)
 	if err != nil {
-		return nil, err
-	}
-	if err := h.learnLoaded(ctx, files, states); err != nil {
 		return nil, err
 	}
 	id, err := h.host.machineID()
@@ -204,27 +200,35 @@ func (h *Host) readUnits(ctx context.Context, names []string) ([]fleet.UnitDetai
 	return units, nil
 }
 
-// learnLoaded finds out of which files systemd has the text as it is now. Once it has, that stands until the file
-// changes.
-func (h *Host) learnLoaded(ctx context.Context, files []*unitFile, states map[string]unitState) error {
-	var asked []*unitFile
+// states gives the states of those units that systemd is led to, and finds out of which files it has the text as it is
+// now. Once it has, that stands until the file changes; then nothing is loaded only to be told that it does not run.
+func (h *Host) states(ctx context.Context, files []*unitFile) (map[string]unitState, error) {
 	var names []string
+	ids := map[string]fileID{}
 	for _, file := range files {
-		name := file.detail.Name
-		if !h.facts.isLoaded(name, file.id) && states[name].Load != loadNotFound && h.disk.linked(name) {
-			asked, names = append(asked, file), append(names, name)
+		if name := file.detail.Name; h.disk.linked(name) {
+			names = append(names, name)
+			ids[name] = file.id
 		}
 	}
-	outdated, err := h.outdated(ctx, names)
+	states, err := h.manager.Known(ctx, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, file := range asked {
-		if !outdated[i] {
-			h.facts.noteLoaded(file.detail.Name, file.id)
+	unknown := map[string]fileID{}
+	for _, name := range names {
+		load, loaded := h.facts.loadedAs(name, ids[name])
+		_, had := states[name]
+		switch {
+		case !loaded:
+			unknown[name] = ids[name]
+		case !had:
+			states[name] = unitState{Load: load, Active: "inactive", Sub: "dead"}
 		}
 	}
-	return nil
+	_, learnt, err := h.stale(ctx, unknown)
+	maps.Copy(states, learnt)
+	return states, err
 }
 
 // detail puts together what is known of one unit.
@@ -245,7 +249,7 @@ func (h *Host) detail(file *unitFile, state unitState) fleet.UnitDetail {
 		unit.Current, unit.LoadError = stateInactive, loadNotFound
 	default:
 		unit.LoadError = loadError(state.Load)
-		if h.facts.isLoaded(unit.Name, file.id) {
+		if _, loaded := h.facts.loadedAs(unit.Name, file.id); loaded {
 			machine.UnitHash = unit.Hash
 		}
 	}

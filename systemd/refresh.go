@@ -7,64 +7,79 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// refresh sees to it that systemd has the text that the files of these units have now. A file that is new to it systemd
-// finds by itself; for one that it has read before it has to be reloaded, once for all of them.
+// refresh sees to it that systemd has the text that the files of these units have now, and gives errors of those that it
+// does not find. A file that is new to it systemd finds by itself; for one that it has read before it has to be reloaded,
+// once for all of them.
 func (h *Host) refresh(ctx context.Context, names []string) (map[string]error, error) {
-	stale, _, err := h.stale(ctx, names)
+	asked := map[string]fileID{}
+	for _, name := range names {
+		id, there := h.disk.identify(name)
+		if _, loaded := h.facts.loadedAs(name, id); !there || !loaded {
+			asked[name] = id
+		}
+	}
+	stale, _, err := h.stale(ctx, asked)
 	if err != nil || len(stale) == 0 {
 		return nil, err
 	}
 	if err := h.reloads.do(ctx, ""); err != nil {
 		return nil, err
 	}
-	// One that is stale still was changed once more, by somebody who will see to it.
-	_, absent, err := h.stale(ctx, stale)
-	errs := map[string]error{}
-	for _, name := range absent {
-		errs[name] = fmt.Errorf("systemd does not find the unit in %s", h.disk.links)
+	again := map[string]fileID{}
+	for _, name := range stale {
+		again[name], _ = h.disk.identify(name)
 	}
-	return errs, err
+	// One that is stale still was changed once more, by somebody who will see to it.
+	_, states, err := h.stale(ctx, again)
+	absent := map[string]error{}
+	for name, state := range states {
+		if state.Load == loadNotFound {
+			absent[name] = fmt.Errorf("systemd does not find the unit in %s", h.disk.links)
+		}
+	}
+	return absent, err
 }
 
-// stale gives the units of which systemd does not have the text that their files have now, and those of them that it
-// does not find at all. The others are noted.
-func (h *Host) stale(ctx context.Context, names []string) (stale, absent []string, err error) {
-	var asked []string
-	ids := map[string]fileID{}
-	for _, name := range names {
-		id, there := h.disk.identify(name)
-		if !there || !h.facts.isLoaded(name, id) {
-			asked, ids[name] = append(asked, name), id
-		}
-	}
-	if len(asked) == 0 {
+// stale gives the units of which systemd does not have the text that their files had when they were identified. What it
+// has of the others is noted. States has all of them.
+//
+// Systemd reads the file of a unit that it does not have in memory when it is asked for its state, so only what it had
+// before can be old.
+func (h *Host) stale(ctx context.Context, files map[string]fileID) (stale []string, states map[string]unitState, err error) {
+	if len(files) == 0 {
 		return nil, nil, nil
 	}
-	states, err := h.manager.States(ctx, asked)
+	names := sortedKeys(files)
+	known, err := h.manager.Known(ctx, names)
 	if err != nil {
 		return nil, nil, err
 	}
-	var found []string
-	for _, name := range asked {
-		if states[name].Load == loadNotFound {
-			absent = append(absent, name)
-		} else {
-			found = append(found, name)
-		}
-	}
-	outdated, err := h.outdated(ctx, found)
-	if err != nil {
+	if states, err = h.manager.States(ctx, names); err != nil {
 		return nil, nil, err
 	}
-	stale = absent
-	for i, name := range found {
-		if outdated[i] {
-			stale = append(stale[:len(stale):len(stale)], name)
-		} else {
-			h.facts.noteLoaded(name, ids[name])
+	var doubtful []string
+	for _, name := range names {
+		_, had := known[name]
+		switch {
+		case states[name].Load == loadNotFound:
+			stale = append(stale, name)
+		case had:
+			doubtful = append(doubtful, name)
+		default:
+			h.facts.noteLoaded(name, files[name], states[name].Load)
 		}
 	}
-	return stale, absent, nil
+	outdated, err := h.outdated(ctx, doubtful)
+	for i, name := range doubtful {
+		switch {
+		case err != nil:
+		case outdated[i]:
+			stale = append(stale, name)
+		default:
+			h.facts.noteLoaded(name, files[name], states[name].Load)
+		}
+	}
+	return stale, states, err
 }
 
 // outdated asks about units one by one, since systemd has no call for many, but side by side.

@@ -75,7 +75,7 @@ type Timeouts struct {
 }
 
 // Host is the backend that New gives. Beyond fleet.Fleet it offers fleet.UnitReader, fleet.ContentReader,
-// fleet.MachineReader, fleet.Launcher, fleet.UnitWatcher and io.Closer.
+// fleet.MachineReader, fleet.Launcher, fleet.UnitWatcher, fleet.ConcurrencyAdviser and io.Closer.
 type Host struct {
 	config  Config
 	disk    disk
@@ -83,9 +83,11 @@ type Host struct {
 	logger  logging.Logger
 	host    hostFacts
 
-	reloads *batch // daemon-reloads
-	syncs   *batch // writing out the directories
-	loads   *batch // seeing to it that systemd has the files of units
+	reloads *batch[struct{}]  // daemon-reloads
+	syncs   *batch[struct{}]  // writing out the directories
+	lists   *batch[hostNames] // the names that are here
+	knowns  *batch[unitState] // what systemd has in memory
+	loads   *batch[error]     // seeing to it that systemd has the files of units
 	names   nameLocks
 	claims  claims
 	facts   factCache
@@ -106,6 +108,8 @@ var (
 	_ fleet.Launcher      = (*Host)(nil)
 	_ fleet.UnitWatcher   = (*Host)(nil)
 	_ io.Closer           = (*Host)(nil)
+
+	_ fleet.ConcurrencyAdviser = (*Host)(nil)
 )
 
 // New gives the backend for this host; the value is a *Host. It does not talk to systemd yet: what is missing of it
@@ -120,10 +124,6 @@ func New(config Config) (fleet.Fleet, error) {
 	return newHost(config, newDisk(places), newBus(config.User, config.Timeouts.Call), thisHost), nil
 }
 
-// loadLinger lets units that are submitted side by side come to systemd together: after each change of a directory it
-// reads the names of all unit files of the host before it loads a unit, which takes longer than this.
-const loadLinger = 5 * time.Millisecond
-
 func newHost(config Config, d disk, m manager, facts hostFacts) *Host {
 	config.Metadata = maps.Clone(config.Metadata)
 	config.Timeouts = config.Timeouts.withDefaults()
@@ -131,9 +131,11 @@ func newHost(config Config, d disk, m manager, facts hostFacts) *Host {
 	if h.logger == nil {
 		h.logger = silence{}
 	}
-	h.reloads = &batch{life: &h.life, run: forAll(m.Reload)}
-	h.syncs = &batch{life: &h.life, run: forAll(func(context.Context) error { return h.disk.sync() })}
-	h.loads = &batch{life: &h.life, run: h.refresh, linger: loadLinger}
+	h.reloads = &batch[struct{}]{life: &h.life, run: forAll(m.Reload)}
+	h.syncs = &batch[struct{}]{life: &h.life, run: forAll(func(context.Context) error { return h.disk.sync() })}
+	h.lists = &batch[hostNames]{life: &h.life, run: h.listNames}
+	h.knowns = &batch[unitState]{life: &h.life, run: m.Known}
+	h.loads = &batch[error]{life: &h.life, run: h.refresh}
 	h.disk.removeLeftovers()
 	return h
 }
@@ -181,6 +183,13 @@ func (h *Host) Stop(ctx context.Context, name string) error {
 func (h *Host) Destroy(ctx context.Context, name string) error {
 	return errmask.Maskf(h.destroy(ctx, name), "destroy %s", short(name))
 }
+
+// concurrency is so high that what many units have in common is done for them in few goes: writing out directories, and
+// having systemd read its directories and load the units.
+const concurrency = 512
+
+// Concurrency says that a few hundred operations are best done side by side.
+func (h *Host) Concurrency() int { return concurrency }
 
 // Close ends the connections to systemd, and all watches. It waits for what is under way in the background. Calls after
 // it fail.

@@ -32,12 +32,22 @@ type fileID struct {
 	mtime, ctime syscall.Timespec
 }
 
+// sameText says whether nobody has written to a file between two looks. To rename it is not to write to it.
+func (f fileID) sameText(other fileID) bool {
+	other.ctime = f.ctime
+	return f == other
+}
+
 // identify looks at the file of a unit; ok is false where there is no regular file.
 func (d disk) identify(name string) (id fileID, ok bool) {
 	info, err := os.Lstat(d.file(name))
 	if err != nil || !info.Mode().IsRegular() {
 		return fileID{}, false
 	}
+	return idOf(info)
+}
+
+func idOf(info os.FileInfo) (id fileID, ok bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return fileID{}, false
@@ -82,7 +92,13 @@ func (d disk) read(name string) (*unitFile, error) {
 type factCache struct {
 	mutex  sync.Mutex
 	files  map[string]*unitFile
-	loaded map[string]fileID
+	loaded map[string]loadedFile
+}
+
+// loadedFile is a state of a file that systemd has loaded, and what came of it.
+type loadedFile struct {
+	id   fileID
+	load string
 }
 
 // read gives the unit's file, as disk.read does, from memory while it has not changed. It must not be changed.
@@ -102,13 +118,18 @@ func (c *factCache) read(d disk, name string) (*unitFile, error) {
 	if err != nil || file == nil {
 		return nil, err
 	}
+	c.note(file)
+	return file, nil
+}
+
+// note remembers a unit's file.
+func (c *factCache) note(file *unitFile) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.files == nil {
 		c.files = map[string]*unitFile{}
 	}
-	c.files[name] = file
-	return file, nil
+	c.files[file.detail.Name] = file
 }
 
 // last gives the unit's file as it was when it was read last, and reads it where it has not been.
@@ -122,22 +143,23 @@ func (c *factCache) last(d disk, name string) (*unitFile, error) {
 	return c.read(d, name)
 }
 
-// noteLoaded notes that systemd has loaded this state of a unit's file, or a newer one.
-func (c *factCache) noteLoaded(name string, id fileID) {
+// noteLoaded notes that systemd has loaded this state of a unit's file, or a newer one, and the load state.
+func (c *factCache) noteLoaded(name string, id fileID, load string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.loaded == nil {
-		c.loaded = map[string]fileID{}
+		c.loaded = map[string]loadedFile{}
 	}
-	c.loaded[name] = id
+	c.loaded[name] = loadedFile{id: id, load: load}
 }
 
-// isLoaded says whether it is known that systemd has loaded this state of a unit's file.
-func (c *factCache) isLoaded(name string, id fileID) bool {
+// loadedAs gives the load state that came of this state of a unit's file; ok is false where systemd is not known to have
+// loaded it.
+func (c *factCache) loadedAs(name string, id fileID) (load string, ok bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	known, ok := c.loaded[name]
-	return ok && known == id
+	return known.load, ok && known.id == id
 }
 
 func (c *factCache) forget(name string) {

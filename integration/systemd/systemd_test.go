@@ -60,11 +60,15 @@ func prepare(ctx context.Context) error {
 	if err := machine.StopFleetd(ctx); err != nil {
 		return err
 	}
+	if err := buildExample(ctx); err != nil {
+		return err
+	}
 	return inMachine(ctx, "useradd -m alice && useradd -m bob && loginctl enable-linger alice && "+awaitAlice)
 }
 
-// awaitAlice waits for alice's manager.
-const awaitAlice = "for i in $(seq 300); do [ -S /run/user/$(id -u alice)/bus ] && exit 0; sleep 0.1; done; exit 1"
+// awaitAlice waits until alice's manager is on her bus.
+const awaitAlice = "for i in $(seq 300); do runuser -u alice -- env XDG_RUNTIME_DIR=/run/user/$(id -u alice) " +
+	"busctl --user status org.freedesktop.systemd1 >/dev/null 2>&1 && exit 0; sleep 0.1; done; exit 1"
 
 func inMachine(ctx context.Context, script string) error {
 	text, err := machine.Command(ctx, "/bin/sh", "-c", script).CombinedOutput()
@@ -91,7 +95,7 @@ func as(user string) []string {
 
 func runs(t *testing.T, command ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := machine.Command(ctx, command[0], command[1:]...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
@@ -147,6 +151,12 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
+// A program that is killed at any moment leaves nothing half-written, and a repeat heals.
+func TestKilled(t *testing.T) { both(t, "killed") }
+
+// 500 units in at most twice the time that systemctl takes, step by step.
+func TestSpeed(t *testing.T) { check(t, "", "speed") }
+
 // What is missing is told: the manager of a user who is not logged in, and the permission to change what is root's.
 func TestMissing(t *testing.T) {
 	check(t, "bob", "unavailable")
@@ -163,8 +173,15 @@ func TestReboot(t *testing.T) {
 		}
 	}
 	both("prepare")
+	reboot(t)
+	both("verify")
+}
+
+// reboot shuts the machine down and starts it again, without fleetd.
+func reboot(t *testing.T) {
+	t.Helper()
 	require.NoError(t, machine.Shutdown(t.Context()))
 	require.NoError(t, machine.Start(t.Context()))
+	require.NoError(t, machine.StopFleetd(t.Context()))
 	require.NoError(t, inMachine(t.Context(), awaitAlice))
-	both("verify")
 }

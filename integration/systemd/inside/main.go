@@ -34,6 +34,9 @@ var checks = map[string]func(context.Context, *bench) error{
 	"prepare":     checkPrepare,
 	"verify":      checkVerify,
 	"clean":       checkClean,
+	"speed":       checkSpeed,
+	"churn":       checkChurn,
+	"killed":      checkKilled,
 }
 
 // bench is what a check works on.
@@ -41,6 +44,7 @@ type bench struct {
 	*systemd.Host
 	user     bool
 	warnings *warnings
+	mark     string // ends the files of lives
 }
 
 func main() {
@@ -52,7 +56,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "there is no check %q\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	b := &bench{user: *user, warnings: &warnings{}}
 	host, err := systemd.New(systemd.Config{User: *user, Runtime: *runtime, Logger: b.warnings})
@@ -78,6 +82,12 @@ func (b *bench) systemctl(ctx context.Context, args ...string) error {
 
 // command runs one of systemd's commands for the manager that is tested.
 func (b *bench) command(ctx context.Context, name string, args ...string) error {
+	_, err := b.output(ctx, name, args...)
+	return err
+}
+
+// output does the same, and gives what the command prints.
+func (b *bench) output(ctx context.Context, name string, args ...string) (string, error) {
 	if b.user {
 		args = append([]string{"--user"}, args...)
 	}
@@ -85,9 +95,9 @@ func (b *bench) command(ctx context.Context, name string, args ...string) error 
 	cmd.Env = append(os.Environ(), fmt.Sprintf("XDG_RUNTIME_DIR=/run/user/%d", os.Getuid()))
 	text, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %q: %w: %.500s", name, args, err, text)
+		return "", fmt.Errorf("%s %.200q: %w: %.500s", name, args, err, text)
 	}
-	return nil
+	return string(text), nil
 }
 
 // is looks at a unit once.
@@ -134,7 +144,7 @@ func (b *bench) lives(ctx, until context.Context, prefix string) error {
 }
 
 func (b *bench) life(ctx context.Context, name string) error {
-	for _, content := range []string{service("a"), service("b")} {
+	for _, content := range []string{service("a") + b.mark, service("b") + b.mark} {
 		if err := patiently(ctx, func() error { return b.SubmitLaunched(ctx, name, content) }); err != nil {
 			return err
 		}

@@ -1,0 +1,26 @@
+package systemd
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// recorder is a Logger that keeps warnings.
+type recorder struct {
+	silence
+	mutex    sync.Mutex
+	warnings []string
+}
+
+func (r *recorder) Warning(_ context.Context, f string, v ...any) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.warnings = append(r.warnings, sprintf(f, v...))
+}
+
+func (r *recorder) all() []string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return slices.Clone(r.warnings)
+}
