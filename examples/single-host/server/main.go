@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -21,20 +22,33 @@ import (
 const firstSocket = 3
 
 func main() {
-	if err := serve(); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	listener, err := socket()
+	if err == nil {
+		err = serve(ctx, listener, ready)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "greet:", err)
 		os.Exit(1)
 	}
 }
 
-func serve() error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	listener, err := socket()
-	if err != nil {
-		return err
+// serve answers what comes to the listener until ctx ends, and then what has come by then. ready is told once it does.
+func serve(ctx context.Context, listener net.Listener, ready func() error) error {
+	var open sync.WaitGroup // connections
+	server := &http.Server{
+		Handler:           http.HandlerFunc(greet),
+		ReadHeaderTimeout: 10 * time.Second,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				open.Done()
+			}
+		},
 	}
-	server := &http.Server{Handler: http.HandlerFunc(greet), ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	if err := ready(); err != nil {
@@ -45,10 +59,12 @@ func serve() error {
 		return err
 	case <-ctx.Done():
 	}
-	// It is this process's copy of the socket that is closed by this, not the socket. Once nothing is accepted any more, a
-	// second Shutdown waits for what was accepted during the first.
-	err = server.Shutdown(context.Background())
+	// Not Shutdown by itself, which drops a request that a connection brings after it was called. It is this process's copy of the
+	// socket that is closed here, not the socket; once nothing is accepted any more, each connection is answered and closed.
+	err := listener.Close()
 	<-ended
+	server.SetKeepAlivesEnabled(false)
+	open.Wait()
 	return errors.Join(err, server.Shutdown(context.Background()))
 }
 
