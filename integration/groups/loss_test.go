@@ -26,10 +26,11 @@ func TestUpdateThatLosesAMachine(t *testing.T) {
 	watch.AllowLosses()
 	ended := make(chan error, 1)
 	go func() { ended <- b.Update(req, opts) }()
-	look := s.Observer.Await(t, 2*time.Minute, "an old slice is on its way out", func(look bench.Snapshot) bool {
+	s.Observer.Await(t, 2*time.Minute, "an old slice is on its way out", func(look bench.Snapshot) bool {
 		return leavingSlices(look, group) > 0
 	})
-	machine := withOldSlices(t, s, look, group)
+	time.Sleep(2 * time.Second) // until all those have been asked to stop that go with it
+	machine := withOldSlices(t, s, s.Observer.Now(t), group)
 	require.NoError(t, machine.Kill())
 	err := <-ended
 	report := watch.End(t)
