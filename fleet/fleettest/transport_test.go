@@ -158,6 +158,27 @@ func TestTransportHonoursContext(t *testing.T) {
 	})
 }
 
+// A handler that answers in the moment in which the request ends is not left with a body that nobody reads: a bubble
+// ends only with all its goroutines.
+func TestTransportAnswersAtTheEnd(t *testing.T) {
+	for range 3000 {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			rt := fleettest.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				<-r.Context().Done()
+				_, _ = w.Write([]byte("late"))
+			}))
+			go func() {
+				synctest.Wait()
+				cancel()
+			}()
+			if resp, err := get(ctx, t, rt, http.MethodGet, nil); err == nil {
+				assert.NoError(t, resp.Body.Close())
+			}
+		})
+	}
+}
+
 // R37: the real client and the whole cluster work in a bubble, on the bubble's clock.
 func TestClusterInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
