@@ -29,7 +29,7 @@ func TestUpdateInterrupted(t *testing.T) {
 	t.Parallel()
 	const n = 3
 	g := newGroup(t, byTunnel(t), "interrupted", single).running(t, n)
-	old := sliceIDs(g.units(t))
+	old := bench.SliceIDs(g.units(t))
 	g.write(t, 1)
 	args := []string{"update", g.dir, "--max-growth", "1", "--min-alive", strconv.Itoa(n)}
 	bounds := controller.UpdateOptions{MaxGrowth: 1, MinAlive: n}
@@ -51,14 +51,14 @@ func TestUpdateInterrupted(t *testing.T) {
 	for _, unit := range units {
 		assert.Equal(t, launched, unit.Desired, "%+v", unit)
 		assert.Equal(t, active, unit.Here().Active, "%+v", unit)
-		assert.Equal(t, slices.Contains(freshNow, sliceIDs([]bench.Unit{unit})[0]), unit.Runs(sleep(1)), "%+v", unit)
+		assert.Equal(t, slices.Contains(freshNow, unit.Slice()), unit.Runs(sleep(1)), "%+v", unit)
 	}
 
 	watch = site.Observer.WatchUpdate(t, g.now, bounds, n)
 	g.run(t, done, args...)
 	watch.End(t)
 	units = g.require(t, n, launched, active)
-	assert.Empty(t, without(freshNow, sliceIDs(units)), "what was new already stays")
+	assert.Empty(t, without(freshNow, bench.SliceIDs(units)), "what was new already stays")
 	fresh, left := slicesByAge(units, old)
 	assert.Len(t, fresh, n)
 	assert.Empty(t, left)
@@ -80,7 +80,7 @@ func TestUpdateKilled(t *testing.T) {
 			t.Parallel()
 			const n = 2
 			g := newGroup(t, c.by(t), name, c.make).running(t, n)
-			old := sliceIDs(g.units(t))
+			old := bench.SliceIDs(g.units(t))
 			g.write(t, 1)
 			args := []string{"update", g.dir, strconv.Itoa(n), "--max-growth", "1"}
 			update := g.start(t, args...)
@@ -92,7 +92,8 @@ func TestUpdateKilled(t *testing.T) {
 			require.NotEmpty(t, left, "it was done before it was killed")
 
 			g.run(t, done, args...)
-			assert.Empty(t, without(old, without(old, sliceIDs(g.require(t, n, launched, active)))), "no old slice is left")
+			_, left = slicesByAge(g.require(t, n, launched, active), old)
+			assert.Empty(t, left, "no old slice is left")
 			_, errs := g.run(t, done, args...)
 			assert.Contains(t, errs, name+" is up to date\n")
 		})
@@ -101,7 +102,7 @@ func TestUpdateKilled(t *testing.T) {
 
 // slicesByAge parts the slices of units in those that are not among the old ones, and those that are.
 func slicesByAge(units []bench.Unit, old []string) (fresh, left []string) {
-	ids := sliceIDs(units)
+	ids := bench.SliceIDs(units)
 	fresh = without(ids, old)
 	return fresh, without(ids, fresh)
 }
@@ -122,7 +123,7 @@ func TestNoBlock(t *testing.T) {
 		return bench.Request(group, controller.Unit{Name: group + "-main@.service", Content: content})
 	})
 	out, _ := g.run(t, done, "up", g.dir, "2", "--no-block")
-	ids := sliceIDs(g.units(t))
+	ids := bench.SliceIDs(g.units(t))
 	assert.ElementsMatch(t, g.named(ids, "started"), lines(out))
 	g.desired(t, 2, launched)
 	activating := func(look bench.Snapshot) bool {
@@ -131,7 +132,7 @@ func TestNoBlock(t *testing.T) {
 	site.Observer.Await(t, patience, "the cluster does by itself what it was asked for", activating)
 	g.run(t, failed, "status", g.name)
 	g.fails(t, timeout, "--timeout", "start", g.name, "--timeout", "3s")
-	assert.Equal(t, ids, sliceIDs(g.desired(t, 2, launched)), "a wait that is over changes nothing")
+	assert.Equal(t, ids, bench.SliceIDs(g.desired(t, 2, launched)), "a wait that is over changes nothing")
 
 	out, _ = g.run(t, done, "stop", g.name, "--no-block")
 	assert.ElementsMatch(t, g.named(ids, "stopped"), lines(out))

@@ -80,16 +80,7 @@ func (g *group) units(t *testing.T) []bench.Unit {
 // has waited for is there at once; what fleet itself loses for a while comes again.
 func (g *group) require(t *testing.T, slices int, desired, systemd string) []bench.Unit {
 	t.Helper()
-	var units []bench.Unit
-	site.Observer.Await(t, patience, "all units of "+g.name+" have a state", func(look bench.Snapshot) bool {
-		units = look.Named(g.name + "-")
-		for _, unit := range units {
-			if unit.MachineID != "" && (len(unit.States) == 0 || unit.Current == inactive) {
-				return false
-			}
-		}
-		return true
-	})
+	units := site.Observer.Settled(t, patience, g.name+"-")
 	require.Len(t, units, slices*len(g.now.Units))
 	for _, unit := range units {
 		assert.Equal(t, desired, unit.Desired, "%+v", unit)
@@ -97,7 +88,7 @@ func (g *group) require(t *testing.T, slices int, desired, systemd string) []ben
 		assert.Equal(t, systemd, unit.Here().Active, "%+v", unit)
 		assert.Equal(t, g.hash(t, unit.Name), unit.Here().Hash, "%+v", unit)
 	}
-	require.Len(t, sliceIDs(units), slices)
+	require.Len(t, bench.SliceIDs(units), slices)
 	return units
 }
 
@@ -128,17 +119,6 @@ func (g *group) bystander(t *testing.T) string {
 	name := g.name + "hook-main@b1.service"
 	require.NoError(t, site.Observer.Put(context.Background(), name, launched, sleep(0)))
 	return name
-}
-
-// sliceIDs gives the IDs of the units' slices, each once, sorted.
-func sliceIDs(units []bench.Unit) []string {
-	var ids []string
-	for _, unit := range units {
-		_, rest, _ := strings.Cut(unit.Name, "@")
-		ids = append(ids, rest[:max(0, strings.LastIndex(rest, "."))])
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
 
 // without gives those IDs that are not among others.

@@ -62,14 +62,14 @@ func (l life) up(t *testing.T) {
 
 	out, errs = l.run(t, done, "up", l.dir, "2")
 	units := l.require(t, 2, launched, active)
-	assert.ElementsMatch(t, l.named(sliceIDs(units), "started"), lines(out))
-	for _, id := range sliceIDs(units) {
+	assert.ElementsMatch(t, l.named(bench.SliceIDs(units), "started"), lines(out))
+	for _, id := range bench.SliceIDs(units) {
 		l.assertPhases(t, errs, l.name+"@"+id, "submitted", "started")
 	}
 
 	out, _ = l.run(t, done, "up", l.dir, "2")
-	assert.ElementsMatch(t, l.named(sliceIDs(units), "started"), lines(out))
-	assert.Equal(t, sliceIDs(units), sliceIDs(l.require(t, 2, launched, active)), "repeating it changes nothing")
+	assert.ElementsMatch(t, l.named(bench.SliceIDs(units), "started"), lines(out))
+	assert.Equal(t, bench.SliceIDs(units), bench.SliceIDs(l.require(t, 2, launched, active)), "repeating it changes nothing")
 }
 
 // looks asks for all that can be asked, and holds it against what is seen from outside.
@@ -78,7 +78,7 @@ func (l life) looks(t *testing.T) {
 	out, _ := l.run(t, done, "status", l.name)
 	assert.Regexp(t, `^GROUP +UNIT +DESIRED +CURRENT +ACTIVE +SUB +IP +MACHINE\n`, out)
 	require.Len(t, lines(out), 3)
-	for _, id := range sliceIDs(units) {
+	for _, id := range bench.SliceIDs(units) {
 		assert.Regexp(t, `(?m)^`+l.name+`@`+id+` +\S+ +launched +launched +active +running +127\.0\.0\.\d+ +[0-9a-f]{8}\.\.\.$`, out)
 	}
 	l.assertStatus(t, units)
@@ -153,7 +153,7 @@ func (l life) assertStatus(t *testing.T, units []bench.Unit) {
 // update plans an update, which changes nothing, carries it out under the bounds, and finds nothing left to do.
 func (l life) update(t *testing.T) {
 	before := l.require(t, 2, launched, active)
-	old := sliceIDs(before)
+	old := bench.SliceIDs(before)
 	l.write(t, 1)
 	bounds := []string{"--max-growth", "1", "--min-alive", "100%"}
 	var plan struct {
@@ -181,11 +181,11 @@ func (l life) update(t *testing.T) {
 
 	out, errs := l.roll(t, controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2}, append([]string{"update", l.dir}, bounds...)...)
 	l.assertReplaced(t, old, nil, out, errs)
-	kept := sliceIDs(l.units(t))
+	kept := bench.SliceIDs(l.units(t))
 	out, errs = l.run(t, done, append([]string{"update", l.dir}, bounds...)...)
 	assert.ElementsMatch(t, l.named(kept, "unchanged"), lines(out))
 	assert.Contains(t, errs, l.name+" is up to date\n")
-	assert.Equal(t, kept, sliceIDs(l.require(t, 2, launched, active)))
+	assert.Equal(t, kept, bench.SliceIDs(l.require(t, 2, launched, active)))
 }
 
 // roll carries out what replaces slices, while all looks at the cluster are held against the bounds.
@@ -201,7 +201,7 @@ func (l life) roll(t *testing.T, bounds controller.UpdateOptions, args ...string
 // say.
 func (l life) assertReplaced(t *testing.T, old, kept []string, out, errs string) {
 	t.Helper()
-	fresh := sliceIDs(l.require(t, 2, launched, active))
+	fresh := bench.SliceIDs(l.require(t, 2, launched, active))
 	fresh = without(fresh, kept)
 	assert.Len(t, without(fresh, old), len(old))
 	assert.ElementsMatch(t, slices.Concat(l.named(old, "removed"), l.named(fresh, "created"), l.named(kept, "unchanged")), lines(out))
@@ -228,7 +228,7 @@ func (l life) assertPhases(t *testing.T, errs, slice string, phases ...string) {
 // restart replaces slices by others of the same content, under the bounds that it has by default: both, or of a group of more
 // units one slice alone, since the cluster unloads a machine's units one in five seconds.
 func (l life) restart(t *testing.T) {
-	old, kept, target := sliceIDs(l.units(t)), []string(nil), l.name
+	old, kept, target := bench.SliceIDs(l.units(t)), []string(nil), l.name
 	if len(l.now.Units) > 1 {
 		old, kept, target = old[:1], old[1:], l.name+"@"+old[0]
 	}
@@ -237,28 +237,28 @@ func (l life) restart(t *testing.T) {
 }
 
 func (l life) scale(t *testing.T) {
-	old := sliceIDs(l.units(t))
+	old := bench.SliceIDs(l.units(t))
 	out, _ := l.run(t, done, "scale", l.name, "3")
-	more := sliceIDs(l.require(t, 3, launched, active))
+	more := bench.SliceIDs(l.require(t, 3, launched, active))
 	require.Empty(t, without(old, more), "no slice is replaced")
 	assert.ElementsMatch(t, append(l.named(old, "unchanged"), l.named(without(more, old), "created")...), lines(out))
 
 	out, _ = l.run(t, done, "scale", l.name, "2")
-	left := sliceIDs(l.require(t, 2, launched, active))
+	left := bench.SliceIDs(l.require(t, 2, launched, active))
 	require.Empty(t, without(left, more), "no slice is replaced")
 	assert.ElementsMatch(t, append(l.named(left, "unchanged"), l.named(without(more, left), "removed")...), lines(out))
 }
 
 // stopAndStart stops the group and starts it, at first one slice, while a watch of it tells.
 func (l life) stopAndStart(t *testing.T) {
-	ids := sliceIDs(l.require(t, 2, launched, active))
+	ids := bench.SliceIDs(l.require(t, 2, launched, active))
 	row := func(id, states string) string { return `^` + l.name + `@` + id + ` +\S+ +` + states }
 	watch := l.start(t, "watch", l.name)
 	watch.says(t, &watch.out, row(ids[0], "launched +launched +active +running"))
 
 	out, _ := l.run(t, done, "stop", l.name)
 	assert.ElementsMatch(t, l.named(ids, "stopped"), lines(out))
-	assert.Equal(t, ids, sliceIDs(l.require(t, 2, loaded, inactive)))
+	assert.Equal(t, ids, bench.SliceIDs(l.require(t, 2, loaded, inactive)))
 	out, errs := l.run(t, failed, "status", l.name)
 	assert.Regexp(t, `(?m)`+row(ids[1], "loaded +loaded +inactive +dead"), out)
 	assert.NotContains(t, errs, "squadronctl: ", "that it does not run is no error")
@@ -276,7 +276,7 @@ func (l life) stopAndStart(t *testing.T) {
 
 	out, _ = l.run(t, done, "start", l.name)
 	assert.ElementsMatch(t, l.named(ids, "started"), lines(out))
-	assert.Equal(t, ids, sliceIDs(l.require(t, 2, launched, active)))
+	assert.Equal(t, ids, bench.SliceIDs(l.require(t, 2, launched, active)))
 	watch.says(t, &watch.out, row(ids[1], "loaded +loaded +inactive")+`(?s:.*\n)`+row(ids[1], "launched +launched +active +running"))
 	watch.signal(t, syscall.SIGINT)
 	assert.Equal(t, done, watch.code(t), "interrupting is how a watch ends")
@@ -284,10 +284,10 @@ func (l life) stopAndStart(t *testing.T) {
 }
 
 func (l life) destroy(t *testing.T) {
-	ids := sliceIDs(l.units(t))
+	ids := bench.SliceIDs(l.units(t))
 	out, _ := l.run(t, done, "destroy", l.name, "--dry-run")
 	assert.ElementsMatch(t, l.named(ids, "destroyed (dry run)"), lines(out))
-	assert.Equal(t, ids, sliceIDs(l.units(t)))
+	assert.Equal(t, ids, bench.SliceIDs(l.units(t)))
 	out, _ = l.run(t, done, "destroy", l.name, "--yes")
 	assert.ElementsMatch(t, l.named(ids, "destroyed"), lines(out))
 	assert.Empty(t, l.units(t))

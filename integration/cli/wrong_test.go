@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"crypto/x509"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/squadronctl/squadron/integration/nginx"
 )
 
 // R30, R31: whatever is wrong with the way to the cluster, the exit code and one line on standard error say so, and nothing
@@ -16,11 +17,11 @@ import (
 func TestWrongWays(t *testing.T) {
 	t.Parallel()
 	ssh, tls := startSSH(t), startProxy(t)
-	stranger, others := newKey(t), newAuthority(t)
+	stranger, others := newKey(t), nginx.NewAuthority(t, "others")
 	line := func(key string) string { return knownhosts.Normalize(ssh.server.Address) + " " + key }
 	hosts := func(text string) string { return writeFile(t, t.TempDir(), "known_hosts", text) }
-	foreign := others.issue(t, x509.ExtKeyUsageClientAuth)
-	gone := "http://127.0.0.1:" + freePort(t)
+	foreign := clientOf(t, others)
+	const gone = "127.0.0.1:1" // nobody listens there
 	g := newGroup(t, way{}, "wrong", single)
 	before := ssh.server.Connections()
 
@@ -35,18 +36,18 @@ func TestWrongWays(t *testing.T) {
 		"a key that nobody has": {ssh.way().with("--ssh-identity", stranger.File), failed, "unable to authenticate"},
 		"another user":          {ssh.way().with("--ssh-username", "stranger"), failed, "unable to authenticate"},
 		"no key file":           {ssh.way().with("--ssh-identity", "/nowhere/key"), usage, "/nowhere/key"},
-		"nobody at the tunnel":  {ssh.way().with("--tunnel", gone[len("http://"):]), failed, "connection refused"},
+		"nobody at the tunnel":  {ssh.way().with("--tunnel", gone), failed, "connection refused"},
 		"no socket beyond it":   {ssh.way().with("--fleet-endpoint", "unix:///nowhere/fleet.sock"), failed, "/nowhere/fleet.sock"},
-		"nobody beyond it":      {ssh.way().with("--fleet-endpoint", gone), failed, "refused"},
-		"nobody there":          {way{flags: []string{"--fleet-endpoint", gone}}, failed, "is fleetd running there"},
+		"nobody beyond it":      {ssh.way().with("--fleet-endpoint", "http://"+gone), failed, "refused"},
+		"nobody there":          {way{flags: []string{"--fleet-endpoint", "http://" + gone}}, failed, "is fleetd running there"},
 		"no socket":             {way{flags: []string{"--fleet-endpoint", "unix:///nowhere/fleet.sock"}}, failed, "is fleetd running there"},
 		"a host for a path":     {way{env: []string{"SQUADRON_ENDPOINT=unix://run/fleet.sock"}}, usage, "unix:///path"},
 		"no such scheme":        {way{env: []string{"FLEETCTL_ENDPOINT=ftp://127.0.0.1"}}, usage, "unix:///path"},
-		"an unknown authority":  {tls.way().with("--ca-file", others.file), failed, "unknown authority"},
+		"an unknown authority":  {tls.way().with("--ca-file", others.File(t)), failed, "unknown authority"},
 		"no client certificate": {way{flags: []string{"--fleet-endpoint", tls.url, "--ca-file", tls.ca}}, usage, "No required SSL certificate"},
-		"a foreign certificate": {tls.way().with("--cert-file", foreign.certificate, "--key-file", foreign.key), usage, "400"},
+		"a foreign certificate": {tls.way().with("--cert-file", foreign.Certificate, "--key-file", foreign.Key), usage, "400"},
 		"http to the TLS port":  {way{flags: []string{"--fleet-endpoint", "http" + tls.url[len("https"):]}}, usage, "400"},
-		"a key that is another": {tls.way().with("--key-file", foreign.key), usage, "client certificate"},
+		"a key that is another": {tls.way().with("--key-file", foreign.Key), usage, "client certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

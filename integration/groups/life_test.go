@@ -73,7 +73,7 @@ func submitAndStart(t *testing.T, b *bench.Bench, s *bench.Site, req controller.
 
 	require.NoError(t, b.Start(all))
 	units = requireUnits(t, s, req.Group+"-", 6, launched, active)
-	for _, id := range sliceIDs(units) {
+	for _, id := range bench.SliceIDs(units) {
 		mains, sides := named(units, req.Group+"-main@"+id), named(units, req.Group+"-side@"+id)
 		assert.Equal(t, mains[0].MachineID, sides[0].MachineID, "MachineOf holds the two together")
 	}
@@ -103,7 +103,7 @@ func takeStep(t *testing.T, b *bench.Bench, s *bench.Site, group string, n int, 
 	before := s.Observer.Now(t).Named(group + "-")
 	req := bench.Number(content(group, n), step.wanted)
 	opts := controller.UpdateOptions{MaxGrowth: step.maxGrowth, MinAlive: step.minAlive}
-	replaced := sliceIDs(before)
+	replaced := bench.SliceIDs(before)
 	if step.oneSlice {
 		replaced = replaced[:1]
 		req = bench.Slices(req, replaced...)
@@ -117,9 +117,9 @@ func takeStep(t *testing.T, b *bench.Bench, s *bench.Site, group string, n int, 
 	require.NoError(t, update(t, b, s, req, opts, other), "%+v", opts)
 	after := s.Observer.Now(t).Named(group + "-")
 	requireUnits(t, s, group+"-", 2*wanted, launched, active)
-	fresh := slices.DeleteFunc(slices.Clone(after), func(unit bench.Unit) bool { return slices.Contains(sliceIDs(before), sliceIDs([]bench.Unit{unit})[0]) })
+	fresh := slices.DeleteFunc(slices.Clone(after), func(unit bench.Unit) bool { return slices.Contains(bench.SliceIDs(before), unit.Slice()) })
 	requireContent(t, fresh, req)
-	assert.Len(t, sliceIDs(fresh), wanted-len(sliceIDs(before))+len(replaced), "new slices have IDs of their own")
+	assert.Len(t, bench.SliceIDs(fresh), wanted-len(bench.SliceIDs(before))+len(replaced), "new slices have IDs of their own")
 	for _, id := range replaced {
 		assert.Empty(t, named(after, group+"-main@"+id), "replaced")
 	}
@@ -158,7 +158,7 @@ func destroyRunning(t *testing.T, b *bench.Bench, s *bench.Site, group string) {
 // sliceBySlice: operations on one slice leave the others alone, and one on a slice that is not there touches nothing (R2).
 func sliceBySlice(t *testing.T, b *bench.Bench, s *bench.Site, group string) {
 	all := bench.Request(group)
-	ids := sliceIDs(s.Observer.Now(t).Named(group + "-"))
+	ids := bench.SliceIDs(s.Observer.Now(t).Named(group + "-"))
 	require.NoError(t, b.Stop(bench.Slices(all, ids[0])))
 	requireUnits(t, s, group+"-main@"+ids[0], 1, loaded, inactive)
 	requireUnits(t, s, group+"-side@"+ids[0], 1, loaded, inactive)

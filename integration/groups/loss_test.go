@@ -47,7 +47,7 @@ func leavingSlices(look bench.Snapshot, group string) int {
 	leaving := map[string]bool{}
 	for _, unit := range look.Named(group + "-") {
 		if unit.Desired == loaded {
-			leaving[sliceIDs([]bench.Unit{unit})[0]] = true
+			leaving[unit.Slice()] = true
 		}
 	}
 	return len(leaving)

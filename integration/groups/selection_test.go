@@ -142,5 +142,5 @@ func TestSubmitTwice(t *testing.T) {
 	require.True(t, controller.IsUnitConflict(err), "%v", err)
 	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"), "refused before the first write")
 	require.NoError(t, b.Submit(bench.Number(req, 2)))
-	require.Len(t, sliceIDs(requireUnits(t, s, group+"-", 6, loaded, inactive)), 3)
+	require.Len(t, bench.SliceIDs(requireUnits(t, s, group+"-", 6, loaded, inactive)), 3)
 }

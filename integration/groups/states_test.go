@@ -25,16 +25,7 @@ const (
 // these states. It gives them.
 func requireUnits(t *testing.T, s *bench.Site, prefix string, n int, desired, systemd string) []bench.Unit {
 	t.Helper()
-	// What another machine has unloaded takes a unit's published state along, for up to 24 s, and the current state goes with
-	// it: then nothing can be held.
-	units := s.Observer.Await(t, time.Minute, "all units of "+prefix+" have a state", func(look bench.Snapshot) bool {
-		for _, unit := range look.Named(prefix) {
-			if unit.MachineID != "" && (len(unit.States) == 0 || unit.Current == inactive) {
-				return false
-			}
-		}
-		return true
-	}).Named(prefix)
+	units := s.Observer.Settled(t, time.Minute, prefix)
 	require.Len(t, units, n, "units of %s", prefix)
 	for _, unit := range units {
 		assert.Equal(t, desired, unit.Desired, "%+v", unit)
@@ -93,19 +84,6 @@ func requireNothing(t *testing.T, b *bench.Bench, s *bench.Site, group string) {
 	require.Empty(t, s.Observer.Now(t).Named(group+"-"))
 	_, err := b.Control.GetStatus(context.Background(), bench.Request(group))
 	require.True(t, controller.IsUnitNotFound(err), "%v", err)
-}
-
-func sliceIDs(units []bench.Unit) []string {
-	var ids []string
-	seen := map[string]bool{}
-	for _, unit := range units {
-		_, rest, _ := strings.Cut(unit.Name, "@")
-		if id := rest[:max(0, strings.LastIndex(rest, "."))]; !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // bystander makes a running unit of another group, whose name only begins like the group's, and gives its name. No

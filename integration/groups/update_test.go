@@ -68,7 +68,7 @@ func TestUpdateToWhatFails(t *testing.T) {
 	require.True(t, controller.IsUnitFailed(err), "%v", err)
 	require.False(t, controller.IsWaitTimeoutReached(err), "%v", err)
 	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"), "the old slices as they were, and nothing new")
-	for _, id := range sliceIDs(before) {
+	for _, id := range bench.SliceIDs(before) {
 		assert.ErrorContains(t, err, id, "the error names the old slices")
 	}
 
@@ -107,7 +107,7 @@ func TestUpdateToWhatStartsSlowly(t *testing.T) {
 		for _, unit := range look.Named(group + "-") {
 			_, old := byName(before)[unit.Name]
 			if !old && unit.Here().Active == active {
-				fresh[sliceIDs([]bench.Unit{unit})[0]]++
+				fresh[unit.Slice()]++
 			}
 			if old && unit.Desired != launched && leaving.IsZero() {
 				leaving = look.At
@@ -154,7 +154,7 @@ func TestUpdateKilledHalfWay(t *testing.T) {
 			endpoint := s.Cluster.Endpoint()
 			process := bench.Job{Endpoint: endpoint.String(), Request: req, MaxGrowth: order.opts.MaxGrowth, MinAlive: order.opts.MinAlive}.Start(t)
 			s.Observer.Await(t, 3*time.Minute, "the update is half-way", func(look bench.Snapshot) bool {
-				ids := sliceIDs(look.Named(order.group + "-main@"))
+				ids := bench.SliceIDs(look.Named(order.group + "-main@"))
 				fresh := len(ids) - oldSlices(look, order.group)
 				return order.half(len(ids)-fresh, fresh)
 			})

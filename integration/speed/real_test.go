@@ -41,7 +41,6 @@ var steps = []step{{"submit", 1}, {"start", 1}, {"update", 3 * updateRounds}, {"
 // same machines: how long an agent takes depends on where in its interval of 5 s a write meets it, and so it is the same for
 // both.
 func TestBareLoopOnARealCluster(t *testing.T) {
-	t.Parallel()
 	ours, bare := oursOn(t), bareOn(t)
 	took := map[string][2]float64{} // seconds of all lives: ours, bare
 	for range lives {

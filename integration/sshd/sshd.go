@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/squadronctl/squadron/integration/port"
 )
 
 // User is the user that can log in, by the keys that Authorize is given. Its home is Server.Dir, its shell /bin/sh.
@@ -100,13 +102,13 @@ func (s *Server) prepare(ctx context.Context, config Config) error {
 		}
 		s.hostKeys = append(s.hostKeys, file)
 	}
-	port, err := freePort()
+	free, err := port.Free()
 	if err != nil {
 		return err
 	}
-	s.Address = net.JoinHostPort("127.0.0.1", port)
+	s.Address = net.JoinHostPort("127.0.0.1", free)
 	files := map[string]string{
-		"sshd_config":     s.config(config, port),
+		"sshd_config":     s.config(config, free),
 		"authorized_keys": "",
 		// "*": no password, yet no locked account, which sshd would refuse.
 		"passwd": fmt.Sprintf("root:x:0:0:root:/root:/bin/sh\nsshd:x:102:65534::/run/sshd:/usr/sbin/nologin\n%s:x:%d:%d::%s:/bin/sh\n", User, uid, uid, s.Dir),
@@ -214,14 +216,4 @@ func command(ctx context.Context, name string, arguments ...string) error {
 		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(text))
 	}
 	return nil
-}
-
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
 }

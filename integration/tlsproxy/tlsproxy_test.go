@@ -4,6 +4,7 @@ package tlsproxy_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,13 +20,17 @@ import (
 
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/fleet/fleettest"
+	"github.com/squadronctl/squadron/integration/nginx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is how long a test waits for what has to come; where all is well it comes in moments.
+const patience = time.Minute
+
 const content = "[Service]\nExecStart=/bin/sleep 1000\n"
 
-type starter func(*testing.T, *authority, tls.Certificate, string) proxy
+type starter func(*testing.T, *nginx.Authority, tls.Certificate, string) proxy
 
 var proxies = map[string]starter{"nginx": startNginx, "Go": startGo}
 
@@ -75,13 +81,13 @@ func closing(t *testing.T, config fleet.Config) fleet.Fleet {
 // R30, R42: with the right certificates, requests go through over HTTP/1.1 and HTTP/2, whether the TLS config is given by
 // itself or in a Transport.
 func TestRightCertificates(t *testing.T) {
-	ca := newAuthority(t, "ours")
+	ca := nginx.NewAuthority(t, "ours")
 	for name, start := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newFleetServer(t)
-			p := start(t, ca, ca.server(t, asIs, "127.0.0.1", "localhost"), server.Endpoint().Path)
-			config := &tls.Config{RootCAs: ca.pool(), Certificates: []tls.Certificate{ca.client(t, asIs)}}
+			p := start(t, ca, ca.Issue(t, nginx.ForServer("127.0.0.1", "localhost")), server.Endpoint().Path)
+			config := &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{ca.Issue(t, nginx.ForClient())}}
 			for i, c := range []struct {
 				client   fleet.Fleet
 				protocol string
@@ -101,7 +107,7 @@ func TestRightCertificates(t *testing.T) {
 				require.NoError(t, c.client.Destroy(t.Context(), unit))
 				_, err = c.client.GetStatus(t.Context(), unit)
 				assert.True(t, fleet.IsUnitNotFound(err), "%v", err)
-				require.Eventually(t, func() bool { return len(p.log()) > len(before) }, patience, 1e7)
+				require.Eventually(t, func() bool { return len(p.log()) > len(before) }, patience, 10*time.Millisecond)
 				for _, line := range strings.Fields(strings.TrimPrefix(p.log(), before)) {
 					if strings.HasPrefix(line, "HTTP") {
 						assert.Equal(t, c.protocol, line)
@@ -115,23 +121,23 @@ func TestRightCertificates(t *testing.T) {
 
 // R30: whatever is wrong with a certificate, nothing reaches fleet, the error says what is wrong, and nobody tries again.
 func TestWrongCertificates(t *testing.T) {
-	ca, other := newAuthority(t, "ours"), newAuthority(t, "somebody's")
-	right := ca.client(t, asIs)
+	ca, other := nginx.NewAuthority(t, "ours"), nginx.NewAuthority(t, "somebody's")
+	right := ca.Issue(t, nginx.ForClient())
 	for name, c := range map[string]struct {
 		server tls.Certificate
 		client []tls.Certificate
-		trust  *authority
+		trust  *nginx.Authority
 		nginx  []string // what the error says
 		alert  []string // the same of Go's server; nil where the client itself refuses, with the same words
 	}{
-		"expired server certificate": {ca.server(t, expired, "127.0.0.1"), []tls.Certificate{right}, ca, []string{"certificate has expired"}, nil},
-		"wrong host":                 {ca.server(t, asIs, "10.0.0.1", "fleet.example"), []tls.Certificate{right}, ca, []string{"valid for 10.0.0.1, not 127.0.0.1"}, nil},
-		"unknown CA":                 {other.server(t, asIs, "127.0.0.1"), []tls.Certificate{right}, ca, []string{"unknown authority"}, nil},
-		"no client certificate": {ca.server(t, asIs, "127.0.0.1"), nil, ca, []string{"400 No required SSL certificate was sent"},
+		"expired server certificate": {ca.Issue(t, expired(nginx.ForServer("127.0.0.1"))), []tls.Certificate{right}, ca, []string{"certificate has expired"}, nil},
+		"wrong host":                 {ca.Issue(t, nginx.ForServer("10.0.0.1", "fleet.example")), []tls.Certificate{right}, ca, []string{"valid for 10.0.0.1, not 127.0.0.1"}, nil},
+		"unknown CA":                 {other.Issue(t, nginx.ForServer("127.0.0.1")), []tls.Certificate{right}, ca, []string{"unknown authority"}, nil},
+		"no client certificate": {ca.Issue(t, nginx.ForServer("127.0.0.1")), nil, ca, []string{"400 No required SSL certificate was sent"},
 			[]string{"certificate required", "bad certificate", "handshake failure"}},
-		"expired client certificate": {ca.server(t, asIs, "127.0.0.1"), []tls.Certificate{ca.client(t, expired)}, ca,
+		"expired client certificate": {ca.Issue(t, nginx.ForServer("127.0.0.1")), []tls.Certificate{ca.Issue(t, expired(nginx.ForClient()))}, ca,
 			[]string{"400 The SSL certificate error"}, []string{"expired certificate", "bad certificate"}},
-		"client certificate of another CA": {ca.server(t, asIs, "127.0.0.1"), []tls.Certificate{other.client(t, asIs)}, ca,
+		"client certificate of another CA": {ca.Issue(t, nginx.ForServer("127.0.0.1")), []tls.Certificate{other.Issue(t, nginx.ForClient())}, ca,
 			[]string{"400 "}, []string{"certificate required", "bad certificate", "unknown certificate authority"}},
 	} {
 		for kind, start := range proxies {
@@ -141,7 +147,7 @@ func TestWrongCertificates(t *testing.T) {
 					server := newFleetServer(t)
 					p := start(t, ca, c.server, server.Endpoint().Path)
 					for _, http2 := range []bool{false, true} {
-						config := &tls.Config{RootCAs: c.trust.pool(), MaxVersion: version, GetClientCertificate: always(c.client)}
+						config := &tls.Config{RootCAs: c.trust.Pool(), MaxVersion: version, GetClientCertificate: always(c.client)}
 						err := newClient(t, "127.0.0.1", p.port, config, http2).Submit(t.Context(), "a.service", content)
 						require.Error(t, err)
 						if kind == "Go" && c.alert != nil && version == tls.VersionTLS13 && fleet.IsTemporary(err) {
@@ -162,6 +168,12 @@ func TestWrongCertificates(t *testing.T) {
 			}
 		}
 	}
+}
+
+// expired makes of a template one that is no longer valid.
+func expired(c *x509.Certificate) *x509.Certificate {
+	c.NotBefore, c.NotAfter = time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour)
+	return c
 }
 
 // always shows a certificate whether it suits the server or not, as a careless config would; none where there is none.
@@ -185,14 +197,14 @@ func containsAny(text string, words []string) bool {
 
 // R18, R30: a proxy whose fleet is away, and a proxy that is away itself, may be back the next time.
 func TestGoneIsTemporary(t *testing.T) {
-	ca := newAuthority(t, "ours")
+	ca := nginx.NewAuthority(t, "ours")
 	for name, start := range proxies {
 		for _, http2 := range []bool{false, true} {
 			t.Run(name+map[bool]string{false: ", HTTP/1.1", true: ", HTTP/2"}[http2], func(t *testing.T) {
 				t.Parallel()
 				server := newFleetServer(t)
-				p := start(t, ca, ca.server(t, asIs, "127.0.0.1"), server.Endpoint().Path)
-				config := &tls.Config{RootCAs: ca.pool(), Certificates: []tls.Certificate{ca.client(t, asIs)}}
+				p := start(t, ca, ca.Issue(t, nginx.ForServer("127.0.0.1")), server.Endpoint().Path)
+				config := &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{ca.Issue(t, nginx.ForClient())}}
 				client := newClient(t, "127.0.0.1", p.port, config, http2)
 				require.NoError(t, client.Submit(t.Context(), "a.service", content))
 
@@ -212,7 +224,7 @@ func TestGoneIsTemporary(t *testing.T) {
 				err = client.Start(t.Context(), "a.service")
 				assert.True(t, fleet.IsTemporary(err), "not there: %v", err)
 
-				away := start(t, ca, ca.server(t, asIs, "127.0.0.1"), "/nowhere/fleet.sock")
+				away := start(t, ca, ca.Issue(t, nginx.ForServer("127.0.0.1")), "/nowhere/fleet.sock")
 				err = newClient(t, "127.0.0.1", away.port, config, http2).Start(t.Context(), "a.service")
 				assert.True(t, fleet.IsTemporary(err), "no fleet behind it: %v", err)
 				assert.ErrorContains(t, err, "502 Bad Gateway")
@@ -224,13 +236,13 @@ func TestGoneIsTemporary(t *testing.T) {
 
 // R28, R30: idle connections are used again.
 func TestConnectionsAreReused(t *testing.T) {
-	ca := newAuthority(t, "ours")
+	ca := nginx.NewAuthority(t, "ours")
 	server := newFleetServer(t)
-	p := startGo(t, ca, ca.server(t, asIs, "127.0.0.1"), server.Endpoint().Path)
+	p := startGo(t, ca, ca.Issue(t, nginx.ForServer("127.0.0.1")), server.Endpoint().Path)
 	handshakes := 0
-	config := &tls.Config{RootCAs: ca.pool(), GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	config := &tls.Config{RootCAs: ca.Pool(), GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		handshakes++
-		certificate := ca.client(t, asIs)
+		certificate := ca.Issue(t, nginx.ForClient())
 		return &certificate, nil
 	}}
 	client := newClient(t, "127.0.0.1", p.port, config, false)

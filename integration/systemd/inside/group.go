@@ -41,13 +41,7 @@ func checkGroup(ctx context.Context, b *bench) error {
 	} {
 		begun := time.Now()
 		t, err := step.do()
-		if err == nil {
-			t, err = c.WaitForTask(ctx, t.ID, nil)
-		}
-		if err == nil && t.Error != nil {
-			err = t.Error
-		}
-		if err != nil {
+		if err := outcome(ctx, c, t, err); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 		fmt.Printf("%s took %v\n", step.name, time.Since(begun))

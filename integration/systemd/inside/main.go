@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/logging"
 	"github.com/squadronctl/squadron/systemd"
 )
 
@@ -58,7 +59,7 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	b := &bench{user: *user, warnings: &warnings{}}
+	b := &bench{user: *user, warnings: &warnings{Logger: logging.Silent()}}
 	host, err := systemd.New(systemd.Config{User: *user, Runtime: *runtime, Logger: b.warnings})
 	if err == nil {
 		b.Host = host.(*systemd.Host)
@@ -167,6 +168,7 @@ func (b *bench) life(ctx context.Context, name string) error {
 
 // warnings is a Logger that keeps warnings.
 type warnings struct {
+	logging.Logger
 	mutex sync.Mutex
 	texts []string
 }
@@ -182,12 +184,6 @@ func (w *warnings) all() []string {
 	defer w.mutex.Unlock()
 	return append([]string(nil), w.texts...)
 }
-
-func (*warnings) Debug(context.Context, string, ...any)    {}
-func (*warnings) Info(context.Context, string, ...any)     {}
-func (*warnings) Notice(context.Context, string, ...any)   {}
-func (*warnings) Error(context.Context, string, ...any)    {}
-func (*warnings) Critical(context.Context, string, ...any) {}
 
 // patientlyWrong repeats what is wrong at first, for half a minute.
 func patientlyWrong(ctx context.Context, do func() error) error {

@@ -69,7 +69,10 @@ func (b *bench) controllerSteps() map[string]func(context.Context) error {
 	submitted.Units = []controller.Unit{{Name: "speed-app@.service", Content: service("speed")}}
 	submitted.DesiredSlices = speedUnits
 	do := func(operation func(context.Context, controller.Request) (*task.Task, error), r controller.Request) func(context.Context) error {
-		return func(ctx context.Context) error { return outcome(ctx, c, operation, r) }
+		return func(ctx context.Context) error {
+			t, err := operation(ctx, r)
+			return outcome(ctx, c, t, err)
+		}
 	}
 	return map[string]func(context.Context) error{
 		"submit": do(c.Submit, submitted),
@@ -86,9 +89,8 @@ func (b *bench) controllerSteps() map[string]func(context.Context) error {
 	}
 }
 
-// outcome waits for the end of an operation.
-func outcome(ctx context.Context, c controller.Controller, operation func(context.Context, controller.Request) (*task.Task, error), r controller.Request) error {
-	t, err := operation(ctx, r)
+// outcome waits for the end of an operation; t and err are what its call gave.
+func outcome(ctx context.Context, c controller.Controller, t *task.Task, err error) error {
 	if err == nil {
 		t, err = c.WaitForTask(ctx, t.ID, nil)
 	}
