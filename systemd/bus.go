@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	systemdbus "github.com/coreos/go-systemd/v22/dbus"
@@ -25,8 +24,8 @@ type bus struct {
 	timeout time.Duration // of one call
 	slots   chan struct{} // held during a call
 
-	mutex  sync.Mutex
-	now    *connection // nil before the first call
+	turn   chan struct{} // held by who looks at the following or makes a connection
+	now    *connection   // nil before the first call
 	closed bool
 }
 
@@ -49,17 +48,26 @@ func newBus(user bool, timeout time.Duration) *bus {
 }
 
 func busAt(place busPlace, timeout time.Duration) *bus {
-	return &bus{where: place, timeout: timeout, slots: make(chan struct{}, maxCalls)}
+	return &bus{where: place, timeout: timeout, slots: make(chan struct{}, maxCalls), turn: make(chan struct{}, 1)}
+}
+
+// enter takes a slot of a channel, until ctx ends. Who has it calls leave.
+func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // do makes a call. A connection that has broken is replaced once; calls are such that a repeat does no harm.
 func (b *bus) do(ctx context.Context, call func(context.Context, *connection) error) error {
-	select {
-	case b.slots <- struct{}{}:
-		defer func() { <-b.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := enter(ctx, b.slots)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	for attempt := 1; ; attempt++ {
 		callCtx, cancel := context.WithTimeout(ctx, b.timeout)
 		c, err := b.connect(callCtx)
@@ -101,8 +109,11 @@ func (b *bus) explain(ctx, callCtx context.Context, err error) error {
 
 // connect gives the connection, and makes one where there is none that works.
 func (b *bus) connect(ctx context.Context) (*connection, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
+	leave, err := enter(ctx, b.turn)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if b.closed {
 		return nil, errClosed
 	}
@@ -133,9 +144,10 @@ func (b *bus) dial(ctx context.Context) (*godbus.Conn, error) {
 	if err := b.where.check(); err != nil {
 		return nil, err
 	}
-	conn, err := godbus.Dial(b.where.address(), godbus.WithSignalHandler(godbus.NewSequentialSignalHandler()))
+	address := b.where.address()
+	conn, err := godbus.Dial(address, godbus.WithSignalHandler(godbus.NewSequentialSignalHandler()))
 	if err != nil {
-		return nil, explainDial(b.where, err)
+		return nil, explainDial(address, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	err = conn.Auth([]godbus.Auth{godbus.AuthExternal(strconv.Itoa(os.Getuid()))})
@@ -147,15 +159,15 @@ func (b *bus) dial(ctx context.Context) (*godbus.Conn, error) {
 	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, explainDial(b.where, err)
+		return nil, explainDial(address, err)
 	}
 	return conn, nil
 }
 
 // Close ends the connection, and calls that are under way with it.
 func (b *bus) Close() error {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
+	b.turn <- struct{}{}
+	defer func() { <-b.turn }()
 	b.closed = true
 	if b.now != nil {
 		b.now.systemd.Close()

@@ -63,6 +63,15 @@ func TestBusSilentOrDead(t *testing.T) {
 	assert.ErrorIs(t, b.Reload(ctx), context.Canceled)
 
 	b.timeout = time.Minute
+	connecting, give := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { first <- b.Reload(connecting) }()
+	require.Eventually(t, func() bool { return len(b.turn) == 1 }, 10*time.Second, time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	assert.ErrorIs(t, b.Reload(ctx), context.DeadlineExceeded, "while another call connects")
+	give()
+	assert.ErrorIs(t, <-first, context.Canceled)
 	go func() {
 		for conn := range accepted {
 			_ = conn.Close()
@@ -78,6 +87,15 @@ func TestBusSilentOrDead(t *testing.T) {
 	assert.ErrorIs(t, b.Reload(t.Context()), errClosed)
 	_, err = b.Watch(t.Context(), func(string) {})
 	assert.ErrorIs(t, err, errClosed)
+}
+
+// R34: the bus that the environment names is the one that the error names.
+func TestBusOfTheEnvironment(t *testing.T) {
+	address := "unix:path=" + filepath.Join(t.TempDir(), "elsewhere")
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
+	err := busAt(systemBus(), time.Second).Reload(t.Context())
+	assert.True(t, IsUnavailable(err), "%v", err)
+	assert.ErrorContains(t, err, address)
 }
 
 // R35: each kind of answer is in its class.

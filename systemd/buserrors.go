@@ -18,8 +18,8 @@ import (
 const noSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
 
 // explainDial tells what keeps a connection from being made.
-func explainDial(place busPlace, err error) error {
-	err = fmt.Errorf("connect to D-Bus at %s: %w", place.socket, err)
+func explainDial(address string, err error) error {
+	err = fmt.Errorf("connect to D-Bus at %s: %w", address, err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return err

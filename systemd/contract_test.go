@@ -3,6 +3,7 @@ package systemd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"testing"
@@ -57,6 +58,26 @@ func TestRebootKeepsWhatIsDesired(t *testing.T) {
 		got = append(got, status.Name+" "+status.Desired+" "+status.Machine[0].SystemdActive)
 	}
 	assert.Equal(t, []string{"web@1.service launched active", "web@2.service loaded inactive", "web@3.service loaded inactive"}, got)
+}
+
+// The desired state is on disk before systemd is asked to start or stop a unit, so that a reboot in between finds it.
+func TestDesiredStateComesFirst(t *testing.T) {
+	const name = "web@1.service"
+	s := newSite(t, Config{})
+	var seen []string
+	s.fake.onCall = func(call string) {
+		if call == "start" || call == "stop" {
+			seen = append(seen, fmt.Sprintf("%s %v", call, s.disk.launched(name)))
+		}
+	}
+	require.NoError(t, s.host.Submit(t.Context(), name, service("a")))
+	require.NoError(t, s.host.Start(t.Context(), name))
+	require.NoError(t, s.host.Stop(t.Context(), name))
+	require.NoError(t, s.host.SubmitLaunched(t.Context(), name, service("b")))
+	require.NoError(t, s.host.Submit(t.Context(), name, service("c")))
+	require.NoError(t, s.host.Start(t.Context(), name))
+	require.NoError(t, s.host.Destroy(t.Context(), name))
+	assert.Equal(t, []string{"start true", "stop false", "start true", "stop false", "start true", "stop false"}, seen)
 }
 
 // A launched unit of the same content keeps running over SubmitLaunched, and is stopped by Submit.
@@ -230,6 +251,28 @@ func TestClose(t *testing.T) {
 	assert.Error(t, err)
 	_, err = s.host.WatchUnits(t.Context())
 	assert.Error(t, err)
+}
+
+// R44: a watch that begins while the backend is closed is refused or ends with it, and Close waits for nobody's context.
+func TestCloseWhileAWatchBegins(t *testing.T) {
+	s := newSite(t, Config{})
+	s.host.manager = &slowToClose{fakeManager: s.fake, then: func() {
+		watch, err := s.host.WatchUnits(context.WithoutCancel(t.Context()))
+		assert.ErrorIs(t, err, errClosed)
+		assert.Nil(t, watch)
+	}}
+	require.NoError(t, s.host.Close())
+}
+
+// slowToClose is a manager that still answers while it is closed.
+type slowToClose struct {
+	*fakeManager
+	then func()
+}
+
+func (s *slowToClose) Close() error {
+	s.then()
+	return s.fakeManager.Close()
 }
 
 // R36, R42: without a Logger nothing is said, and what the caller passed is not shared.

@@ -124,8 +124,8 @@ func (b *bus) Stop(ctx context.Context, name string) (<-chan string, error) {
 
 // job queues a job. Its result comes on the channel, which is closed without one when the connection breaks.
 func (b *bus) job(ctx context.Context, queue func(context.Context, *connection, chan<- string) error) (<-chan string, error) {
-	told := make(chan string, 1)
 	var used *connection
+	var told chan string
 	err := b.do(ctx, func(ctx context.Context, c *connection) error {
 		used, told = c, make(chan string, 1)
 		return queue(ctx, c, told)
@@ -195,9 +195,12 @@ func (b *bus) Watch(ctx context.Context, changed func(name string)) (<-chan stru
 
 // dialWatch makes a connection that Close does not end: the watch's own context does.
 func (b *bus) dialWatch(ctx context.Context) (*godbus.Conn, error) {
-	b.mutex.Lock()
+	leave, err := enter(ctx, b.turn)
+	if err != nil {
+		return nil, err
+	}
 	closed := b.closed
-	b.mutex.Unlock()
+	leave()
 	if closed {
 		return nil, errClosed
 	}

@@ -7,18 +7,11 @@ import (
 
 // destroy removes a unit. Its file goes last: while it is there, a repeat does all of this again.
 func (h *Host) destroy(ctx context.Context, name string) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	unlock, err := h.names.lock(ctx, name)
+	file, release, err := h.hold(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	file, err := h.facts.read(h.disk, name)
-	if err != nil {
-		return err
-	}
+	defer release()
 	linked := h.disk.linked(name)
 	if file == nil && !linked {
 		return notFound(fmt.Errorf("unit not found: there is no %s", h.disk.file(name)))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/squadronctl/squadron/logging"
 )
 
 // fakeManager is a systemd that knows files, links, jobs and reloads, and does at once what it is asked.
@@ -324,7 +326,7 @@ const ownID = "0123456789abcdef0123456789abcdef"
 
 func newSite(t *testing.T, config Config) *site {
 	t.Helper()
-	s := &site{t: t, dir: memoryDir(t), log: &recorder{}, config: config}
+	s := &site{t: t, dir: memoryDir(t), log: &recorder{Logger: logging.Silent()}, config: config}
 	s.disk = newDisk(places{
 		units: filepath.Join(s.dir, "units"), links: filepath.Join(s.dir, "etc"), boot: "multi-user.target",
 	})

@@ -8,28 +8,23 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/squadronctl/squadron/internal/errclass"
 )
 
 // searchPath remembers where systemd looks for unit files. The zero value is ready for use.
-type searchPath struct {
-	mutex sync.Mutex
-	dirs  []string
-}
+type searchPath struct{ dirs atomic.Pointer[[]string] }
 
 func (s *searchPath) get(ctx context.Context, m manager) ([]string, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.dirs != nil {
-		return s.dirs, nil
+	if known := s.dirs.Load(); known != nil {
+		return *known, nil
 	}
 	dirs, err := m.SearchPath(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.dirs = dirs
+	s.dirs.Store(&dirs)
 	return dirs, nil
 }
 
@@ -78,7 +73,7 @@ func (h *Host) listNames(ctx context.Context, askers []string) (map[string]hostN
 		if err != nil {
 			return nil, err
 		}
-		here.present = namesIn(append([]string{h.disk.links}, dirs...))
+		here.present = namesIn(dirs)
 	}
 	lists := make(map[string]hostNames, len(askers))
 	for _, asker := range askers {
@@ -116,7 +111,7 @@ func (d disk) searched(dirs []string) bool {
 // link of this name that is not the one we make, or of the template that the unit would be an instance of. So it does
 // when the directory has a file of that name which we did not write.
 func (d disk) refuseElsewhere(dirs []string, name string, present map[string]bool) error {
-	for _, dir := range slices.Compact(append([]string{d.links}, dirs...)) {
+	for _, dir := range dirs {
 		for _, candidate := range []string{name, template(name)} {
 			if candidate == "" || present != nil && !present[candidate] {
 				continue

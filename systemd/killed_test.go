@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/squadronctl/squadron/fleet"
 )
 
 // killedAt runs an operation whose goroutine ends at its nth step, as if the program was killed there. It says at which
@@ -125,7 +127,7 @@ func killOnce(t *testing.T, k killing, n int, keeps, reboot bool) bool {
 	s.age()
 	s.restart()
 	_, err = s.host.GetStatusWithMatcher(func(string) bool { return true })
-	if k.want == "" && errIsNotFound(err) {
+	if k.want == "" && fleet.IsUnitNotFound(err) {
 		s.is(k.want, step) // it was done but for the answer
 		return true
 	}

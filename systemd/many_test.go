@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,20 @@ func TestManyUnitsOfAnotherProgram(t *testing.T) {
 	assert.Empty(t, s.left())
 }
 
+// What other programs have destroyed is not remembered for ever.
+func TestUnitsDestroyedByOthersAreForgotten(t *testing.T) {
+	s := newSite(t, Config{})
+	for _, name := range []string{"web@1.service", "web@2.service"} {
+		require.NoError(t, s.host.Submit(t.Context(), name, service("a")))
+	}
+	other := newHost(Config{}, s.disk, s.fake, s.host.host)
+	require.NoError(t, other.Destroy(t.Context(), "web@1.service"))
+	_, err := s.host.ReadUnits(t.Context(), fleet.Selector{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"web@2.service"}, sortedKeys(s.host.facts.files))
+	assert.Equal(t, []string{"web@2.service"}, sortedKeys(s.host.facts.loaded))
+}
+
 // Among many names, too, one that the host has from elsewhere is refused, and so is an instance of somebody's template.
 func TestForeignUnitAmongMany(t *testing.T) {
 	s := newSite(t, Config{})
@@ -100,6 +115,13 @@ func TestForeignUnitAmongMany(t *testing.T) {
 		return nil
 	}))
 	assert.ElementsMatch(t, []string{"web@7.service", "theirs@1.service"}, refused)
+
+	lists, err := s.host.listNames(t.Context(), names) // as for those who ask at the same time
+	require.NoError(t, err)
+	for _, name := range names {
+		err := s.host.refuseForeign(t.Context(), name, unitState{}, false, lists[name].present)
+		assert.Equal(t, slices.Contains(refused, name), IsForeignUnit(err), "%s: %v", name, err)
+	}
 }
 
 // Of two units that can't be on one host together, submitted side by side, one is refused.

@@ -139,20 +139,29 @@ func (h *Host) load(ctx context.Context, name string, arrived func()) error {
 	return nil
 }
 
+// hold keeps other changes from a unit until it is released, and gives its file; nil where there is none of ours.
+func (h *Host) hold(ctx context.Context, name string) (file *unitFile, release func(), err error) {
+	if err := checkName(name); err != nil {
+		return nil, nil, err
+	}
+	release, err = h.names.lock(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if file, err = h.facts.read(h.disk, name); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return file, release, nil
+}
+
 // change does something to a unit of ours.
 func (h *Host) change(ctx context.Context, name string, do func(context.Context, string) error) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	unlock, err := h.names.lock(ctx, name)
+	file, release, err := h.hold(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	file, err := h.facts.read(h.disk, name)
-	if err != nil {
-		return err
-	}
+	defer release()
 	if file == nil {
 		return notFound(fmt.Errorf("unit not found: there is no %s", h.disk.file(name)))
 	}

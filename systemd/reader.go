@@ -141,7 +141,7 @@ func (h *Host) ReadMachines(ctx context.Context) ([]fleet.Machine, error) {
 	return []fleet.Machine{{ID: id, IP: h.host.address(), Metadata: maps.Clone(h.config.Metadata)}}, nil
 }
 
-// unitNames lists what may be units of ours, sorted.
+// unitNames lists what may be units of ours, sorted. What is remembered of others is forgotten.
 func (h *Host) unitNames() ([]string, error) {
 	entries, err := os.ReadDir(h.disk.units)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -153,6 +153,7 @@ func (h *Host) unitNames() ([]string, error) {
 			names = append(names, entry.Name())
 		}
 	}
+	h.facts.keep(h.disk, names)
 	return names, nil
 }
 

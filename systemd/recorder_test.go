@@ -2,13 +2,16 @@ package systemd
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/squadronctl/squadron/logging"
 )
 
 // recorder is a Logger that keeps warnings.
 type recorder struct {
-	silence
+	logging.Logger
 	mutex    sync.Mutex
 	warnings []string
 }
@@ -16,7 +19,7 @@ type recorder struct {
 func (r *recorder) Warning(_ context.Context, f string, v ...any) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.warnings = append(r.warnings, sprintf(f, v...))
+	r.warnings = append(r.warnings, fmt.Sprintf(f, v...))
 }
 
 func (r *recorder) all() []string {

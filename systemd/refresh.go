@@ -70,16 +70,17 @@ func (h *Host) stale(ctx context.Context, files map[string]fileID) (stale []stri
 		}
 	}
 	outdated, err := h.outdated(ctx, doubtful)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, name := range doubtful {
-		switch {
-		case err != nil:
-		case outdated[i]:
+		if outdated[i] {
 			stale = append(stale, name)
-		default:
+		} else {
 			h.facts.noteLoaded(name, files[name], states[name].Load)
 		}
 	}
-	return stale, states, err
+	return stale, states, nil
 }
 
 // outdated asks about units one by one, since systemd has no call for many, but side by side.

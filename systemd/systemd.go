@@ -120,17 +120,13 @@ func New(config Config) (fleet.Fleet, error) {
 	if err != nil {
 		return nil, errmask.Maskf(err, "systemd backend")
 	}
-	config.Timeouts = config.Timeouts.withDefaults()
-	return newHost(config, newDisk(places), newBus(config.User, config.Timeouts.Call), thisHost), nil
+	return newHost(config, newDisk(places), newBus(config.User, config.Timeouts.withDefaults().Call), thisHost), nil
 }
 
 func newHost(config Config, d disk, m manager, facts hostFacts) *Host {
 	config.Metadata = maps.Clone(config.Metadata)
 	config.Timeouts = config.Timeouts.withDefaults()
-	h := &Host{config: config, disk: d, manager: m, logger: config.Logger, host: facts, step: func(string) {}}
-	if h.logger == nil {
-		h.logger = silence{}
-	}
+	h := &Host{config: config, disk: d, manager: m, logger: logging.OrSilent(config.Logger), host: facts, step: func(string) {}}
 	h.reloads = &batch[struct{}]{life: &h.life, run: forAll(m.Reload)}
 	h.syncs = &batch[struct{}]{life: &h.life, run: forAll(func(context.Context) error { return h.disk.sync() })}
 	h.lists = &batch[hostNames]{life: &h.life, run: h.listNames}
@@ -194,6 +190,7 @@ func (h *Host) Concurrency() int { return concurrency }
 // Close ends the connections to systemd, and all watches. It waits for what is under way in the background. Calls after
 // it fail.
 func (h *Host) Close() error {
+	h.life.refuse() // first, so that a watch that begins meanwhile is either refused or among those that end
 	err := h.manager.Close()
 	h.watches.close()
 	h.life.end()
@@ -220,22 +217,18 @@ func (l *lifetime) spawn(f func()) error {
 	return nil
 }
 
-func (l *lifetime) end() {
+// refuse lets no goroutine begin from now on.
+func (l *lifetime) refuse() {
 	l.mutex.Lock()
+	defer l.mutex.Unlock()
 	l.ended = true
-	l.mutex.Unlock()
-	l.wait.Wait()
 }
 
-// silence is a Logger that says nothing.
-type silence struct{}
-
-func (silence) Debug(context.Context, string, ...any)    {}
-func (silence) Info(context.Context, string, ...any)     {}
-func (silence) Notice(context.Context, string, ...any)   {}
-func (silence) Warning(context.Context, string, ...any)  {}
-func (silence) Error(context.Context, string, ...any)    {}
-func (silence) Critical(context.Context, string, ...any) {}
+// end returns when no goroutine runs any more, and none can begin.
+func (l *lifetime) end() {
+	l.refuse()
+	l.wait.Wait()
+}
 
 // checkDirectory refuses a directory that can't hold unit files of ours.
 func checkDirectory(directory, links string) error {

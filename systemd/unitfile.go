@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -160,6 +162,22 @@ func (c *factCache) loadedAs(name string, id fileID) (load string, ok bool) {
 	defer c.mutex.Unlock()
 	known, ok := c.loaded[name]
 	return known.load, ok && known.id == id
+}
+
+// keep forgets the units whose files are gone, which other programs have destroyed. Names are those that were there a
+// moment ago, sorted.
+func (c *factCache) keep(d disk, names []string) {
+	c.mutex.Lock()
+	known := slices.Collect(maps.Keys(c.files))
+	c.mutex.Unlock()
+	for _, name := range known {
+		if _, listed := slices.BinarySearch(names, name); listed {
+			continue
+		}
+		if _, there := d.identify(name); !there {
+			c.forget(name)
+		}
+	}
 }
 
 func (c *factCache) forget(name string) {
