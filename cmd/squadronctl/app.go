@@ -71,7 +71,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "squadronctl",
 		Short: "Operate groups of systemd units on a cluster",
-		Long: `Squadronctl submits, starts, stops, destroys and updates groups of systemd units on a fleet cluster.
+		Long: `Squadronctl submits, starts, stops, destroys and updates groups of systemd units on a fleet cluster, or on one host's systemd.
 
 A group is a directory of unit files whose names begin with the directory's; a slice is one copy of it. Begin with
 "squadronctl demo", which runs a cluster to try the commands on.`,

@@ -45,23 +45,14 @@ With --watch it stays, reads the directory again each --interval, and writes its
 interrupted, which is its exit code 0. It answers on --listen: /healthz as long as it lives, /readyz while it can read the
 cluster and the directory, /metrics for Prometheus. A directory without any stack, as one has where a file system is not
 mounted, then removes nothing.`,
-		Example: "  squadronctl apply ./stacks --dry-run\n  squadronctl apply ./stacks --prune\n  squadronctl apply ./stacks --prune --correct-drift --watch",
-		Args:    stackDirArgs,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Example:           "  squadronctl apply ./stacks --dry-run\n  squadronctl apply ./stacks --prune\n  squadronctl apply ./stacks --prune --correct-drift --watch",
+		Args:              stackDirArgs,
+		ValidArgsFunction: completeDirectories,
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := p.check(command); err != nil {
 				return err
 			}
-			if err := a.settleStacks(command, &p.stackFlags); err != nil {
-				return err
-			}
-			p.declared = &source{app: a, dir: args[0]}
-			if err := p.declared.check(); err != nil {
-				return err
-			}
-			return a.withStacks(p.stackFlags, p.own, p.run)
+			return p.over(a, command, args[0], p.run)
 		},
 	}
 	flags := command.Flags()
@@ -90,6 +81,18 @@ func (p *applying) check(command *cobra.Command) error {
 		}
 	}
 	return nil
+}
+
+// over runs what needs the stacks that a directory declares, and those that are there.
+func (p *applying) over(a *app, command *cobra.Command, dir string, work func(context.Context, *stackSession) error) error {
+	if err := a.settleStacks(command, &p.stackFlags); err != nil {
+		return err
+	}
+	p.declared = &source{app: a, dir: dir}
+	if err := p.declared.check(); err != nil {
+		return err
+	}
+	return a.withStacks(p.stackFlags, p.own, work)
 }
 
 // run does what the flags say, once or again and again.

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"net"
 
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/monitor"
 	"github.com/squadronctl/squadron/reconcile"
@@ -13,7 +15,8 @@ import (
 func (p *applying) stay(ctx context.Context) error {
 	m := monitor.New()
 	server, err := m.Listen(p.listen)
-	if monitor.IsNotLoopback(err) {
+	var malformed *net.AddrError
+	if monitor.IsNotLoopback(err) || errors.As(err, &malformed) {
 		return usageError{err: err}
 	}
 	if err != nil {

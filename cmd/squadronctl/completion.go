@@ -60,7 +60,7 @@ func writeCompletion(root *cobra.Command, shell string, out io.Writer) error {
 	return root.GenBashCompletionV2(out, true)
 }
 
-// completeDirectories is for commands that need a group's files.
+// completeDirectories is for commands that need the files of a group, or of stacks.
 func completeDirectories(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }

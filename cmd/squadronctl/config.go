@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +54,7 @@ func (a *app) readContext(name string) (path string, settings map[string]string,
 	}
 	settings, there := config.Contexts[name]
 	if !there {
-		return path, nil, usagef("configuration file %s: there is no context %q; its contexts: %s", path, name, listOf(slices.Sorted(maps.Keys(config.Contexts))))
+		return path, nil, usagef("configuration file %s: there is no context %q; its contexts: %s", path, name, listOf(sortedKeys(config.Contexts)))
 	}
 	return path, settings, nil
 }
@@ -82,8 +81,8 @@ func parseConfiguration(text []byte) (configuration, error) {
 		return config, inWords(err)
 	}
 	known := contextKeys()
-	for _, name := range slices.Sorted(maps.Keys(config.Contexts)) {
-		for _, key := range slices.Sorted(maps.Keys(config.Contexts[name])) {
+	for _, name := range sortedKeys(config.Contexts) {
+		for _, key := range sortedKeys(config.Contexts[name]) {
 			if !slices.Contains(known, key) {
 				return config, fmt.Errorf("context %q: %q is no setting; there are %s", name, key, strings.Join(known, ", "))
 			}

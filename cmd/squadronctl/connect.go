@@ -214,10 +214,6 @@ func (a *app) read(work func(context.Context, *session) error) error {
 	return a.withSession(func(s *session) error {
 		ctx, cancel := a.context()
 		defer cancel()
-		err := work(ctx, s)
-		if err != nil && a.interrupts.first() {
-			return errInterrupted
-		}
-		return err
+		return a.orInterrupted(work(ctx, s))
 	})
 }

@@ -19,20 +19,11 @@ func (a *app) diffCommand() *cobra.Command {
 		Long: `Shows what "squadronctl apply DIR" would do, each field with what is there and what is declared. Nothing is shown where there is
 nothing to do. The exit code is 0 then, 1 when there are differences or something could not be read, and 2 when a manifest
 can't be used. It is 1 as well for what was changed by hand, which apply sets right only with --correct-drift.`,
-		Example: "  squadronctl diff ./stacks\n  squadronctl diff ./stacks --prune -o json",
-		Args:    stackDirArgs,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Example:           "  squadronctl diff ./stacks\n  squadronctl diff ./stacks --prune -o json",
+		Args:              stackDirArgs,
+		ValidArgsFunction: completeDirectories,
 		RunE: func(command *cobra.Command, args []string) error {
-			if err := a.settleStacks(command, &p.stackFlags); err != nil {
-				return err
-			}
-			p.declared = &source{app: a, dir: args[0]}
-			if err := p.declared.check(); err != nil {
-				return err
-			}
-			return a.withStacks(p.stackFlags, "", p.compare)
+			return p.over(a, command, args[0], p.compare)
 		},
 	}
 	command.Flags().BoolVar(&p.prune, "prune", false, "show also what apply --prune would remove")

@@ -148,9 +148,11 @@ func TestReaderGone(t *testing.T) {
 	assert.Equal(t, exitDone, exitCodeOf(t, command))
 	assert.Regexp(t, `^web@a (replaced|removed)\n`, out.String())
 
-	command, _, errs := process(t, []string{"SQUADRON_ENDPOINT=" + server.URL}, "status", "web")
-	command.Stdout = gone()
-	require.NoError(t, command.Start())
-	assert.Equal(t, exitPipe, exitCodeOf(t, command))
-	assert.Empty(t, errs.String())
+	for _, looking := range []string{"status", "watch"} {
+		command, _, errs := process(t, []string{"SQUADRON_ENDPOINT=" + server.URL}, looking, "web")
+		command.Stdout = gone()
+		require.NoError(t, command.Start())
+		assert.Equal(t, exitPipe, exitCodeOf(t, command), looking)
+		assert.Empty(t, errs.String(), looking)
+	}
 }

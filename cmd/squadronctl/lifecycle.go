@@ -111,11 +111,7 @@ func (l *lifecycle) lookBefore(s *session, req controller.Request) ([]fleet.Unit
 }
 
 func (l *lifecycle) results(req controller.Request, units []fleet.UnitStatus) []sliceResult {
-	results := []sliceResult{}
-	for _, id := range slicesOf(units) {
-		results = append(results, sliceResult{Name: groupName(req.Group, id), Group: req.Group, Slice: id, Result: l.done, DryRun: l.dryRun})
-	}
-	return results
+	return resultsOf(req.Group, slicesOf(units), l.done, l.dryRun)
 }
 
 func (l *lifecycle) operation(s *session, req controller.Request, units []fleet.UnitStatus) operation {
@@ -130,7 +126,7 @@ func (l *lifecycle) operation(s *session, req controller.Request, units []fleet.
 			all := req
 			all.SliceIDs = nil // those that are gone would be an error
 			units, err := s.control.GetStatus(ctx, all)
-			return orNone(units, err, controller.IsUnitNotFound)
+			return orNone(units, err)
 		},
 		look: func(display *progress.Display, units []fleet.UnitStatus) bool {
 			return l.look(display, seen, ids, units)

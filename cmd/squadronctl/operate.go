@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/progress"
+	"github.com/squadronctl/squadron/controller"
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/task"
 )
@@ -192,7 +192,7 @@ func (p *phases) String() string {
 		byPhase[phase] = append(byPhase[phase], name)
 	}
 	var parts []string
-	for _, phase := range slices.Sorted(maps.Keys(byPhase)) {
+	for _, phase := range sortedKeys(byPhase) {
 		slices.Sort(byPhase[phase])
 		parts = append(parts, phase+" "+strings.Join(byPhase[phase], ", "))
 	}
@@ -203,8 +203,8 @@ func (p *phases) String() string {
 }
 
 // orNone turns an error that says that nothing is there into an empty list.
-func orNone(units []fleet.UnitStatus, err error, notFound func(error) bool) ([]fleet.UnitStatus, error) {
-	if err != nil && notFound(err) && !errors.Is(err, context.Canceled) {
+func orNone(units []fleet.UnitStatus, err error) ([]fleet.UnitStatus, error) {
+	if controller.IsUnitNotFound(err) && !errors.Is(err, context.Canceled) {
 		return nil, nil
 	}
 	return units, err

@@ -127,7 +127,7 @@ func (r *rolling) run(s *session, what roll) error {
 	})
 	if controller.IsUnitsAlreadyUpToDate(err) {
 		fmt.Fprintf(r.app.err, "%s is up to date\n", what.req.Group)
-		return r.app.printSlices(r.form, resultsOf(what.req.Group, idsOf(plan), "unchanged"))
+		return r.app.printSlices(r.form, resultsOf(what.req.Group, idsOf(plan), "unchanged", false))
 	}
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (l *eventLog) results() []sliceResult {
 		case slice.launched:
 			what = "started"
 		}
-		results = append(results, resultsOf(l.group, []string{id}, what)...)
+		results = append(results, resultsOf(l.group, []string{id}, what, false)...)
 	}
 	return results
 }

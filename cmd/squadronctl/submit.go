@@ -54,16 +54,16 @@ func (sub *submission) run(s *session, args []string) error {
 		req.DesiredSlices = 1
 	}
 	if sub.dryRun {
-		return sub.dryRunOf(req)
+		return sub.printPlanned(req.SliceIDs, req, "submitted")
 	}
 	ids, err := sub.submit(s, req)
 	if err != nil {
 		return err
 	}
-	return sub.app.printSlices(sub.form, resultsOf(req.Group, ids, "submitted"))
+	return sub.app.printSlices(sub.form, resultsOf(req.Group, ids, "submitted", false))
 }
 
-// request reads the arguments: a directory, with slices or a number of them.
+// request reads the arguments: a directory, with slices or a number of them. Its unit files can be submitted.
 func (sub *submission) request(args []string) (controller.Request, error) {
 	t, err := parseTarget(args, true)
 	if err != nil {
@@ -73,31 +73,28 @@ func (sub *submission) request(args []string) (controller.Request, error) {
 		return controller.Request{}, usagef("either slices are named, or a number of them is given")
 	}
 	req, err := t.withFiles(sub.app)
-	if err == nil && !isSliced(req) && (len(t.ids) > 0 || t.number > 1) {
+	if err != nil {
+		return req, err
+	}
+	if !isSliced(req) && (len(t.ids) > 0 || t.number > 1) {
 		return req, usagef("group %s has no slices, since its unit files have no @, and so exists once", req.Group)
 	}
 	req.DesiredSlices = t.number
-	return req, err
+	return req, checkFiles(req)
 }
 
-// dryRunOf checks a request as Submit does, and says what it would make.
-func (sub *submission) dryRunOf(req controller.Request) error {
-	if err := checkFiles(req); err != nil {
-		return err
-	}
-	ids := req.SliceIDs
-	if len(ids) == 0 && isSliced(req) {
-		for range req.DesiredSlices {
-			ids = append(ids, "?")
+// printPlanned says what would be done with the slices that are known, and with those that a request would make, whose IDs
+// are not.
+func (sub *submission) printPlanned(known []string, req controller.Request, what string) error {
+	ids := slices.Clone(known)
+	for range req.DesiredSlices {
+		id := ""
+		if isSliced(req) {
+			id = "?"
 		}
-	} else if len(ids) == 0 {
-		ids = []string{""}
+		ids = append(ids, id)
 	}
-	results := resultsOf(req.Group, ids, "submitted")
-	for i := range results {
-		results[i].DryRun = true
-	}
-	return sub.app.printSlices(sub.form, results)
+	return sub.app.printSlices(sub.form, resultsOf(req.Group, ids, what, true))
 }
 
 // submit puts a request's units on the cluster, and gives the IDs of the slices made, "" for an instance group.
@@ -106,12 +103,9 @@ func (sub *submission) submit(s *session, req controller.Request) ([]string, err
 	whole.SliceIDs = nil
 	status := func(ctx context.Context) ([]fleet.UnitStatus, error) {
 		units, err := s.control.GetStatus(ctx, whole)
-		return orNone(units, err, controller.IsUnitNotFound)
+		return orNone(units, err)
 	}
 	made := &newSlices{wanted: req.SliceIDs, before: map[string]bool{}}
-	if err := checkFiles(req); err != nil {
-		return nil, err
-	}
 	if isSliced(req) && len(req.SliceIDs) == 0 {
 		ctx, cancel := sub.app.context()
 		before, err := status(ctx)
@@ -175,11 +169,11 @@ func (n *newSlices) of(units []fleet.UnitStatus) []fleet.UnitStatus {
 	return made
 }
 
-// resultsOf makes the results of slices with which the same was done.
-func resultsOf(group string, ids []string, what string) []sliceResult {
+// resultsOf makes the results of slices with which the same was done, or in a dry run would be.
+func resultsOf(group string, ids []string, what string, dryRun bool) []sliceResult {
 	results := []sliceResult{}
 	for _, id := range ids {
-		results = append(results, sliceResult{Name: groupName(group, id), Group: group, Slice: id, Result: what})
+		results = append(results, sliceResult{Name: groupName(group, id), Group: group, Slice: id, Result: what, DryRun: dryRun})
 	}
 	return results
 }

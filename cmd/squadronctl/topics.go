@@ -33,8 +33,8 @@ const exitTopic = `  0    done. Also: what was asked for was so already
   1    failed. Of status: not all units run
   2    wrong usage or input: flags, arguments, unit files, an endpoint that can't be one
   3    not found: no such group, slice or unit
-  4    refused: bounds that do not fit the group, an ambiguous group name, a group that is there with another content,
-       or that another command is working on
+  4    refused: bounds that do not fit the group, an ambiguous group name, a group that is there with another content
+       or as a declared stack, and on one host a unit whose name it has from elsewhere, or that is not meant for it
   5    timeout: --timeout was over
   130  interrupted by Ctrl-C (SIGINT), SIGTERM or SIGHUP
   141  nobody reads standard output any more

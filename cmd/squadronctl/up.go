@@ -36,15 +36,12 @@ func (sub *submission) up(s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFiles(req); err != nil {
-		return err
-	}
 	missing, start, err := sub.whatIsMissing(s, req)
 	if err != nil {
 		return err
 	}
 	if sub.dryRun {
-		return sub.printUp(req, missing, start)
+		return sub.printPlanned(slices.Concat(start.SliceIDs, missing.SliceIDs), missing, "started")
 	}
 	if missing.DesiredSlices > 0 || len(missing.SliceIDs) > 0 {
 		made, err := sub.submit(s, missing)
@@ -77,7 +74,7 @@ func (sub *submission) whatIsMissing(s *session, req controller.Request) (missin
 	whole := req
 	whole.SliceIDs, whole.DesiredSlices = nil, 0
 	units, err := s.control.GetStatus(ctx, whole)
-	units, err = orNone(units, err, controller.IsUnitNotFound)
+	units, err = orNone(units, err)
 	if err != nil {
 		return missing, start, sub.app.orInterrupted(err)
 	}
@@ -125,22 +122,6 @@ func (sub *submission) refuseOthers(ctx context.Context, s *session, whole contr
 		err:  fmt.Errorf("up %s: %w: it is on the cluster with other unit files%s", whole.Group, errRefused, which),
 		hint: `replace them with "squadronctl update"`,
 	}
-}
-
-func (sub *submission) printUp(req, missing, start controller.Request) error {
-	ids := slices.Concat(start.SliceIDs, missing.SliceIDs)
-	for range missing.DesiredSlices {
-		if isSliced(req) {
-			ids = append(ids, "?")
-		} else {
-			ids = append(ids, "")
-		}
-	}
-	results := resultsOf(req.Group, ids, "started")
-	for i := range results {
-		results[i].DryRun = true
-	}
-	return sub.app.printSlices(sub.form, results)
 }
 
 // without gives those of a list that are not in another.

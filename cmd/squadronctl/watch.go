@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +39,6 @@ elsewhere it is written when it is another. Interrupting it is how it ends, so t
 type watch struct {
 	app     *app
 	form    string
-	last    []string
 	display *progress.Display
 }
 
@@ -52,7 +50,8 @@ func (w *watch) run(s *session, req controller.Request) error {
 		defer w.display.Close()
 	}
 	for err == nil {
-		if err = w.show(lines); err != nil {
+		if err = w.display.Frame(lines); err != nil {
+			err = outputError{err: err}
 			break
 		}
 		select {
@@ -92,21 +91,4 @@ func (w *watch) lookAgain(s *session, req controller.Request) ([]string, error) 
 	default:
 		return []string{"the last look failed: " + oneLine(err.Error())}, nil
 	}
-}
-
-// show draws the lines in place, or writes them when they are others than before.
-func (w *watch) show(lines []string) error {
-	if w.app.draws(w.app.out) {
-		w.display.Frame(lines)
-		return nil
-	}
-	if slices.Equal(lines, w.last) {
-		return nil
-	}
-	text := strings.Join(lines, "\n") + "\n"
-	if w.last != nil {
-		text = "\n" + text
-	}
-	w.last = lines
-	return w.app.write(text)
 }

@@ -11,6 +11,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,8 +52,7 @@ type Display struct {
 
 	mutex  sync.Mutex
 	slices sliceList
-	frame  []string // in place of the slices, once framed
-	framed bool
+	frame  []string // in place of the slices; nil before the first
 	screen screen
 	closed bool
 }
@@ -122,9 +122,9 @@ func (d *Display) Event(event controller.UpdateEvent) {
 }
 
 // Status says which phase a slice is in, and whether it is done with. slice is the name of its line, as the user knows
-// it: web@3f1, or the group's name where there is one copy; an empty one is called "the group". The phase "failed" marks a failure. Saying the same again
-// changes nothing, so Status may be called for every look at the cluster; elsewhere than on a terminal only what has
-// changed is a line.
+// it: web@3f1, or the group's name where there is one copy; an empty one is called "the group". The phase "failed" marks a
+// failure. Saying the same again changes nothing, so Status may be called for every look at the cluster; elsewhere than on
+// a terminal only what has changed is a line.
 func (d *Display) Status(slice, phase string, done bool) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -158,24 +158,25 @@ func (d *Display) Line(text string) {
 
 // Frame replaces the whole block by the lines given, and draws it at once. Lines that are too long are cut, and of more
 // than the terminal has rows the last are left out. From the first Frame on the block shows no slices. Elsewhere than on
-// a terminal a frame is written line by line when it differs from the one before, with an empty line between the two.
-func (d *Display) Frame(lines []string) {
+// a terminal a frame is written line by line when it differs from the one before, with an empty line between the two. The
+// error is the first that a write to Out gave.
+func (d *Display) Frame(lines []string) error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.closed {
-		return
+		return d.screen.err
 	}
-	frame := cleanLines(strings.Join(lines, "\n"))
-	before, again := d.frame, d.framed
-	d.frame, d.framed = frame, true
+	before := d.frame
+	d.frame = cleanLines(strings.Join(lines, "\n"))
 	switch {
 	case d.config.Terminal:
 		d.draw()
-	case !again:
-		d.screen.print(frame...)
-	case strings.Join(frame, "\n") != strings.Join(before, "\n"):
-		d.screen.print(append([]string{""}, frame...)...)
+	case before == nil:
+		d.screen.print(d.frame...)
+	case !slices.Equal(d.frame, before):
+		d.screen.print(append([]string{""}, d.frame...)...)
 	}
+	return d.screen.err
 }
 
 // Close draws the block a last time, leaves it where it is, with the cursor on the row below, and returns when nothing
@@ -223,7 +224,7 @@ func (d *Display) draw(above ...string) {
 	// The last column stays free, since some terminals wrap once it is written to, and so does the row of the cursor.
 	size := size{width: width - 1, height: height - 1}
 	var block []row
-	if d.framed {
+	if d.frame != nil {
 		block = frameBlock(d.frame, size)
 	} else {
 		block = d.slices.block(d.config.Now(), size)

@@ -17,7 +17,7 @@ const gap = "   "
 func Lines(header []string, rows [][]string) []string {
 	widths := make([]int, len(header))
 	cells := make([][]string, 0, len(rows)+1)
-	for i, row := range append([][]string{header}, rows...) {
+	for _, row := range append([][]string{header}, rows...) {
 		line := make([]string, len(header))
 		for column := range header {
 			text := "-"
@@ -27,7 +27,7 @@ func Lines(header []string, rows [][]string) []string {
 			line[column] = text
 			widths[column] = max(widths[column], utf8.RuneCountInString(text))
 		}
-		cells = append(cells[:i], line)
+		cells = append(cells, line)
 	}
 	lines := make([]string, 0, len(cells))
 	for _, row := range cells {
