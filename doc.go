@@ -1,5 +1,5 @@
-// Package squadron is the root of a library that operates groups of systemd units on a fleet cluster, or on one host: it submits,
-// starts, stops, destroys and updates them, all copies of a group at a time, and keeps enough of them running
+// Package squadron is the root of a library that operates groups of systemd units on a fleet cluster, or on one host: it
+// submits, starts, stops, destroys and updates them, all copies of a group at a time, and keeps enough of them running
 // meanwhile. There is nothing to import here; this is a tour of the packages, in the order in which a reader needs
 // them.
 //

@@ -22,11 +22,10 @@ import (
 type listedFleet struct {
 	hashes map[string]string // by content; read beforehand
 
-	mutex   sync.Mutex
-	units   map[string]fleet.UnitDetail
-	sorted  []string // names; nil where they have to be sorted anew
-	looks   int
-	written int
+	mutex  sync.Mutex
+	units  map[string]fleet.UnitDetail
+	sorted []string // names; nil where they have to be sorted anew
+	looks  int
 }
 
 // newListedFleet makes one that knows the contents of a request.
@@ -56,7 +55,6 @@ func (f *listedFleet) set(name, hash, state string) {
 	active := map[string][2]string{"launched": {"active", "running"}, "loaded": {"inactive", "dead"}}[state]
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.written++
 	if f.units[name].Name == "" {
 		f.sorted = nil
 	}
@@ -98,7 +96,6 @@ func (f *listedFleet) Stop(_ context.Context, name string) error  { return f.cha
 func (f *listedFleet) Destroy(_ context.Context, name string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.written++
 	delete(f.units, name)
 	f.sorted = nil
 	return nil

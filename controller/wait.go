@@ -140,8 +140,8 @@ func (w *wait) timeout(after time.Duration) error {
 }
 
 // await looks until all units have had one of the statuses WaitCount times in a row. Temporary errors of single looks
-// don't end it (R18). Where the backend tells of changes, a look follows each, and looks that see the same follow closely:
-// what a host says of itself is no hearsay, so that the last word of one look needs no second's thought.
+// don't end it (R18). Where the backend tells of changes, a look follows each, and looks that are to see the
+// same follow closely: such a backend knows the states at first hand, and tells when they are others.
 func (c *controller) await(ctx context.Context, w *wait) error {
 	leave := c.observer.attend()
 	defer leave()

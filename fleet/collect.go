@@ -105,7 +105,7 @@ func (c *collector) addUnit(raw rawUnit, page int) bool {
 	return true
 }
 
-// unit takes the answer that was asked for by name.
+// unit takes the answer that was asked for by name. What fails is not taken.
 func (c *collector) unit(name string, body []byte) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -116,8 +116,10 @@ func (c *collector) unit(name string, body []byte) error {
 		if err := decode(body, &wire); err != nil {
 			return err
 		}
+		if err := answersFor(name, wire.Name); err != nil {
+			return err
+		}
 		c.units = append(c.units, entryOf(wire, 1))
-		return answersFor(name, wire.Name)
 	}
 	return nil
 }

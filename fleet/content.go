@@ -1,6 +1,6 @@
 package fleet
 
-// DetailOf gives what a unit file says about the unit of that name, without a look at any cluster: its hash, its stamp,
+// DetailOf gives what a unit file says about the unit of that name, without a look at any cluster: its hash, its stamps,
 // whether it is global, and whether it is a oneshot. The states are empty. A content that is no unit file gives an error
 // for which IsInvalidRequest is true.
 func DetailOf(name, content string) (UnitDetail, error) {

@@ -10,8 +10,9 @@ import (
 // Without it a reader falls back to Fleet.GetStatusWithMatcher, which can't be cancelled, knows no contents, and says
 // nothing of global units that have yet to reach a machine.
 type UnitReader interface {
-	// ReadUnits makes one look at the cluster: one listing, over all its pages, of the units that the selector takes.
-	// Nothing found is an empty listing, not an error. Temporary errors have been retried when one is returned.
+	// ReadUnits makes one look at the cluster, at the units that the selector takes: one listing over all its pages, or,
+	// where the selector has names only, a read of each by its name. Nothing found is an empty listing, not an error.
+	// Temporary errors have been retried when one is returned.
 	ReadUnits(ctx context.Context, selector Selector) (Listing, error)
 }
 
@@ -89,8 +90,8 @@ type Selector struct {
 type Listing struct {
 	// Units are the units found, sorted by name, none twice.
 	Units []UnitDetail
-	// Whole says that the listing was cut from one moment, so that a unit which is not in it was not there. It is false
-	// for a listing over several pages: pages shift when units come and go between two of them.
+	// Whole says that a unit which is not in the listing was not there: it was cut from one moment, or each name was read
+	// by itself. It is false for a listing over several pages: pages shift when units come and go between two of them.
 	Whole bool
 }
 

@@ -72,12 +72,15 @@ func (s *sweep) sweepDeclared(ctx context.Context, owned map[string]bool) error 
 // states reads the services of stacks in one look where the backend can. Where it can't tell an empty stack from one
 // that could not be read, that makes no difference: both have nothing to sweep.
 func (s *sweep) states(ctx context.Context, of []string) (map[string]reading, error) {
-	read := make(map[string]reading, len(of))
+	if len(of) == 0 {
+		return nil, nil
+	}
 	many, canMany := s.Backend.(capability.StacksReader)
 	one, canOne := s.Backend.(capability.StackServicesReader)
-	if len(of) == 0 || canMany && (len(of) > 1 || !canOne) {
-		return read, s.statesAtOnce(ctx, many, of, read)
+	if canMany && (len(of) > 1 || !canOne) {
+		return s.statesAtOnce(ctx, many, of)
 	}
+	read := make(map[string]reading, len(of))
 	for _, name := range of {
 		var st reading
 		st.err = s.guarded(ctx, "read", name, func() (err error) {
@@ -93,15 +96,16 @@ func (s *sweep) states(ctx context.Context, of []string) (map[string]reading, er
 	return read, nil
 }
 
-func (s *sweep) statesAtOnce(ctx context.Context, many capability.StacksReader, of []string, read map[string]reading) error {
-	if len(of) == 0 {
-		return nil
-	}
+func (s *sweep) statesAtOnce(ctx context.Context, many capability.StacksReader, of []string) (map[string]reading, error) {
 	var all map[string][]stack.ServiceState
 	err := s.guarded(ctx, "read", "stacks", func() (err error) {
 		all, err = many.ReadStacks(ctx, of)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	read := make(map[string]reading, len(of))
 	for _, name := range of {
 		services, ok := all[name]
 		read[name] = reading{services: services}
@@ -109,7 +113,7 @@ func (s *sweep) statesAtOnce(ctx context.Context, many capability.StacksReader, 
 			read[name] = reading{err: errmask.Maskf(errNotAnswered, "read %s", name)}
 		}
 	}
-	return err
+	return read, nil
 }
 
 // sweepInside finds what is there of a declared stack beyond its manifest, and removes what a revision proves to be the

@@ -7,12 +7,16 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/squadronctl/squadron/capability"
 	"github.com/squadronctl/squadron/internal/errmask"
 	"github.com/squadronctl/squadron/internal/stackmark"
 	"github.com/squadronctl/squadron/stack"
 )
+
+// forgetTimeout is how long it may take to drop a stack's revisions.
+const forgetTimeout = 10 * time.Second
 
 var errNotAnswered = errors.New("the backend's answer lacks the stack")
 
@@ -118,7 +122,11 @@ func (s *sweep) sweepStack(ctx context.Context, name string) {
 		s.add(item, WouldRemove, nil)
 		return
 	}
-	err := s.guarded(ctx, "remove", name, func() error { return s.Backend.RemoveStack(ctx, name) })
+	// First of all: what is half removed, and then declared again, is not what was deployed.
+	err := s.guarded(ctx, "store", name, func() error { return stackmark.Clear(ctx, s.Store, s.Owner, name) })
+	if err == nil {
+		err = s.guarded(ctx, "remove", name, func() error { return s.Backend.RemoveStack(ctx, name) })
+	}
 	switch {
 	case errmask.Has(err, capability.ErrOwnStack): // refused always; not worth a report at each interval
 	case err != nil:
@@ -126,10 +134,6 @@ func (s *sweep) sweepStack(ctx context.Context, name string) {
 	default:
 		s.Logger.Info(ctx, "stack %s: removed, nobody declares it any more", name)
 		s.add(item, Removed, nil)
-		if err := s.guarded(ctx, "store", name, func() error { return stackmark.Clear(ctx, s.Store, s.Owner, name) }); err != nil {
-			s.fail(name, err)
-			return
-		}
 		s.forget(ctx, name)
 	}
 }
@@ -194,6 +198,9 @@ func (s *sweep) forget(ctx context.Context, name string) {
 			return
 		}
 	}
+	// The stack is gone, and no later sweep will come upon it; so the end of ctx is no reason to keep them.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTimeout)
+	defer cancel()
 	if err := s.guarded(ctx, "forget", name, func() error { return s.Store.DropRevisions(ctx, s.Owner, name) }); err != nil {
 		s.fail(name, err)
 	}

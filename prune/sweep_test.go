@@ -33,6 +33,18 @@ func TestStacksThatNobodyDeclaresGo(t *testing.T) {
 	assert.NotContains(t, b.cluster.Contents(), "ops service web web_app", "a complete list that is empty sweeps all that is the owner's")
 }
 
+// A removal that fails may have come half-way: what a reconciler keeps of the stack no longer holds then.
+func TestTheMarkGoesBeforeTheStack(t *testing.T) {
+	b := newBench(t)
+	b.deploy("ops", "old", "service app")
+	require.NoError(t, stackmark.Set(t.Context(), b.store, "ops", "old", "service app"))
+	b.cluster.FailWrites(func(string) error { return errTest })
+	assert.ErrorIs(t, b.sweep().Err(), errTest)
+	mark, err := stackmark.Get(t.Context(), b.store, "ops", "old")
+	require.NoError(t, err)
+	assert.Empty(t, mark)
+}
+
 // What a reconciler keeps of a stack goes with it.
 func TestTheMarkGoesWithTheStack(t *testing.T) {
 	b := newBench(t)
@@ -285,6 +297,9 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, []string{"removed stack a "}, texts(report.Items))
 	assert.Equal(t, []string{"ops service b b_app"}, b.cluster.Contents())
+	stacks, err := b.store.Stacks(t.Context(), "ops")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b"}, stacks, "what was removed is forgotten all the same")
 }
 
 func TestConfigThatCannotWork(t *testing.T) {

@@ -92,6 +92,7 @@ func (p *pass) deploy(ctx context.Context, s *working) {
 		return
 	}
 	s.hands = &hands{}
+	before := s.mem.pending
 	s.mem.pending = true
 	err := p.unmarked(ctx, s, func() error {
 		return p.backendFor(s).DeployStack(ctx, stack.DeployRequest{Name: s.Name, Manifest: s.Manifest, Owner: p.cfg.Owner})
@@ -101,6 +102,7 @@ func (p *pass) deploy(ctx context.Context, s *working) {
 	switch {
 	case err != nil:
 		s.held = nil
+		s.mem.pending = before || !refused(err)
 		p.failed(ctx, s, err)
 	case len(s.held) > 0:
 		s.out.Action = ActionHeld
@@ -145,7 +147,6 @@ func (p *pass) deployed(ctx context.Context, s *working) {
 
 func (p *pass) failed(ctx context.Context, s *working, err error) {
 	s.out.Err = err
-	s.mem.pending = s.mem.pending && !refused(err)
 	if errmask.Has(err, capability.ErrOwnStack) {
 		s.out.Action = ActionOwn
 		return

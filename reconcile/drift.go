@@ -80,9 +80,9 @@ type live struct {
 
 func (p *pass) lookAtFields(ctx context.Context, drift capability.LiveDrift, due []*working) {
 	found := p.readLive(ctx, drift, due)
-	for i, s := range due {
+	for _, s := range due {
 		if s.mem.look.err == nil {
-			s.mem.look.err = found[i].err
+			s.mem.look.err = found[s].err
 		}
 		if s.mem.look.err != nil || s.mem.look.foreign {
 			continue
@@ -92,36 +92,35 @@ func (p *pass) lookAtFields(ctx context.Context, drift capability.LiveDrift, due
 			if err != nil {
 				return err
 			}
-			s.mem.look.changes, s.mem.look.missing = compare(desired.Services, found[i].services)
+			s.mem.look.changes, s.mem.look.missing = compare(desired.Services, found[s].services)
 			s.mem.look.changes, err = p.nameNetworks(ctx, s.mem.look.changes)
 			return err
 		})
 	}
 }
 
-func (p *pass) readLive(ctx context.Context, drift capability.LiveDrift, due []*working) []live {
-	found := make([]live, len(due))
+func (p *pass) readLive(ctx context.Context, drift capability.LiveDrift, due []*working) map[*working]*live {
+	found := make(map[*working]*live, len(due))
+	for _, s := range due {
+		found[s] = &live{}
+	}
 	if reader, ok := p.cfg.Backend.(DriftReader); ok {
 		var all map[string]map[string]stack.Service
 		err := p.guarded(ctx, "read the fields of", "stacks", func() (err error) {
 			all, err = reader.LiveStacks(ctx, p.names(due))
 			return err
 		})
-		for i, s := range due {
+		for _, s := range due {
 			services, answered := all[s.Name]
-			found[i] = live{services, err}
+			*found[s] = live{services, err}
 			if err == nil && !answered {
-				found[i].err = errmask.Maskf(errNotAnswered, "read the fields of %s", s.Name)
+				found[s].err = errmask.Maskf(errNotAnswered, "read the fields of %s", s.Name)
 			}
 		}
 		return found
 	}
-	index := make(map[*working]int, len(due))
-	for i, s := range due {
-		index[s] = i
-	}
 	p.each(due, func(s *working) {
-		l := &found[index[s]]
+		l := found[s]
 		l.err = p.guarded(ctx, "read the fields of", s.Name, func() (err error) {
 			l.services, err = drift.LiveServices(ctx, s.Name)
 			return err

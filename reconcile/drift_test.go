@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/internal/stackmark"
 	"github.com/squadronctl/squadron/reconcile"
+	"github.com/squadronctl/squadron/stack"
 )
 
 func TestDriftIsSeenAndCorrectedOnlyWhenAsked(t *testing.T) {
@@ -200,6 +202,33 @@ func TestADeploymentThatACrashBrokeOffIsFinished(t *testing.T) {
 	}
 }
 
+// A refusal in between does not end what was begun.
+func TestADeploymentThatFailedIsGoneOnWithAfterARefusal(t *testing.T) {
+	onBench(t, func(t *testing.T, b *bench) {
+		b.declare("web", "service app image=1\nservice cache image=1")
+		b.pass()
+		b.cluster.Set("web", "web_app", "image", "2")
+		b.cluster.Delete("web", "web_cache")
+		b.cluster.FailWrites(func(string) error { return errTest })
+		assert.Equal(t, reconcile.ActionFailed, b.of(b.pass(), "web").Action)
+		b.cluster.FailWrites(nil)
+		b.cluster.FailReads(func(op string) error {
+			if op == "DeployStack web" {
+				return stack.ErrForeignStack
+			}
+			return nil
+		})
+		time.Sleep(time.Minute)
+		assert.Equal(t, reconcile.ActionFailed, b.of(b.pass(), "web").Action)
+		b.cluster.FailReads(nil)
+		b.cluster.Put("ops", "web", "web_cache", map[string]string{"image": "1"})
+		time.Sleep(time.Minute)
+		s := b.of(b.pass(), "web")
+		assert.Equal(t, reconcile.ReasonUnfinished, s.Reason)
+		assert.True(t, s.Settled())
+	})
+}
+
 // A restart does not make what somebody did by hand an unfinished deployment.
 func TestAChangeByHandOutlastsARestart(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
@@ -252,6 +281,19 @@ func TestAMarkThatCouldNotBeKept(t *testing.T) {
 		assert.Equal(t, reconcile.ReasonUnproven, s.Reason)
 		assert.True(t, s.Settled())
 		assert.Len(t, b.cluster.Writes(), written)
+		b.restart("")
+		assert.Equal(t, reconcile.ActionNone, b.of(b.quiet(), "web").Action)
+	})
+}
+
+// Two processes of one owner can leave two marks, of which neither counts. The next deployment leaves one.
+func TestMarksOfTwoProcessesBecomeOne(t *testing.T) {
+	onBench(t, func(t *testing.T, b *bench) {
+		b.declare("web", "service app image=2")
+		for _, manifest := range []string{"service app image=1", "service app image=2"} {
+			require.NoError(t, stackmark.Set(t.Context(), b.store, "ops", "web", manifest))
+		}
+		b.pass()
 		b.restart("")
 		assert.Equal(t, reconcile.ActionNone, b.of(b.quiet(), "web").Action)
 	})

@@ -11,8 +11,8 @@ import (
 // refused before its first write leaves the mark of what is there.
 func (p *pass) unmarked(ctx context.Context, s *working, deploy func() error) error {
 	before, err := p.mark(ctx, s)
-	if err == nil && before != "" {
-		err = p.guarded(ctx, "store", s.Name, func() error { return stackmark.Clear(ctx, p.cfg.Store, p.cfg.Owner, s.Name) })
+	if err == nil {
+		err = p.clearMark(ctx, s)
 	}
 	if err != nil {
 		return err
@@ -33,6 +33,15 @@ func (p *pass) mark(ctx context.Context, s *working) (mark string, err error) {
 		return err
 	})
 	return mark, err
+}
+
+func (p *pass) clearMark(ctx context.Context, s *working) error {
+	if p.cfg.Store == nil {
+		return nil
+	}
+	return p.guarded(ctx, "store", s.Name, func() error {
+		return stackmark.Clear(ctx, p.cfg.Store, p.cfg.Owner, s.Name)
+	})
 }
 
 func (p *pass) setMark(ctx context.Context, s *working, manifest string) error {

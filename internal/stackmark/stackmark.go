@@ -8,10 +8,14 @@ package stackmark
 
 import (
 	"context"
+	"time"
 
 	"github.com/squadronctl/squadron/internal/errmask"
 	"github.com/squadronctl/squadron/stack"
 )
+
+// setTimeout is how long Set may take.
+const setTimeout = 10 * time.Second
 
 func marksOf(owner string) string { return owner + "\ndeployed" }
 
@@ -30,7 +34,10 @@ func Clear(ctx context.Context, store stack.RevisionStore, owner, name string) e
 	return errmask.Maskf(store.DropRevisions(ctx, marksOf(owner), name), "unmark %s", name)
 }
 
-// Set says that a manifest was deployed to its end. The stack must have been cleared before.
+// Set says that a manifest was deployed to its end. The stack must have been cleared before. What was deployed was, so the
+// end of ctx does not keep it from being said; it takes 10 s at most.
 func Set(ctx context.Context, store stack.RevisionStore, owner, name, manifest string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), setTimeout)
+	defer cancel()
 	return errmask.Maskf(store.AddRevision(ctx, marksOf(owner), name, manifest), "mark %s as deployed", name)
 }

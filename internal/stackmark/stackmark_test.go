@@ -1,6 +1,7 @@
 package stackmark_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,10 @@ func TestMarks(t *testing.T) {
 			require.NoError(t, stackmark.Clear(ctx, store, "ops", "web"))
 			assert.Empty(t, get())
 		}
-		require.NoError(t, stackmark.Set(ctx, store, "ops", "web", "a"))
+		ended, end := context.WithCancel(ctx)
+		end()
+		require.NoError(t, stackmark.Set(ended, store, "ops", "web", "a"), "it was deployed all the same")
+		assert.Equal(t, "a", get())
 		require.NoError(t, stackmark.Set(ctx, store, "ops", "web", "b"))
 		assert.Empty(t, get(), "two marks are none")
 		stacks, err := store.Stacks(ctx, "ops")

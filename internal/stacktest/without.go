@@ -25,35 +25,11 @@ type driftReader interface {
 	LiveStacks(ctx context.Context, names []string) (map[string]map[string]stack.Service, error)
 }
 
-// deploying, reading and sweeping are the capabilities of an engine by what they are for, as far as no type below
-// leaves one of the kind out.
-type (
-	deploying interface {
-		stack.Backend
-		capability.RegistryAuth
-		capability.ForbidSecrets
-		capability.AllowedReferences
-		capability.SelfRelease
-		capability.OutOfBand
-	}
-	reading interface {
-		capability.StackServicesReader
-		capability.StacksReader
-		capability.LiveDrift
-		capability.NetworkNamer
-		driftReader
-	}
-	sweeping interface {
-		stack.OwnerLister
-		capability.DeclaredLister
-		capability.ResourceLister
-		capability.ResourceRemover
-		capability.SwarmSizer
-	}
-)
-
 // Without gives the engine without one capability, which the backends that its With… methods give lack as well. With no
 // name, or one that is unknown, it is the engine as it is.
+//
+// Of a method that two embedded fields have neither is promoted. So each type below has what the engine has, less the
+// methods of the interface beside it, which is never called.
 func Without(e *Engine, name string) stack.Backend {
 	lacking := *e
 	lacking.lacks = name
@@ -61,144 +37,79 @@ func Without(e *Engine, name string) stack.Backend {
 	switch name {
 	case "RegistryAuth":
 		return struct {
-			reading
-			sweeping
-			stack.Backend
-			capability.ForbidSecrets
-			capability.AllowedReferences
-			capability.SelfRelease
-			capability.OutOfBand
-		}{e, e, e, e, e, e, e}
+			*Engine
+			capability.RegistryAuth
+		}{Engine: e}
 	case "ForbidSecrets":
 		return struct {
-			reading
-			sweeping
-			stack.Backend
-			capability.RegistryAuth
-			capability.AllowedReferences
-			capability.SelfRelease
-			capability.OutOfBand
-		}{e, e, e, e, e, e, e}
+			*Engine
+			capability.ForbidSecrets
+		}{Engine: e}
 	case "AllowedReferences":
 		return struct {
-			reading
-			sweeping
-			stack.Backend
-			capability.RegistryAuth
-			capability.ForbidSecrets
-			capability.SelfRelease
-			capability.OutOfBand
-		}{e, e, e, e, e, e, e}
+			*Engine
+			capability.AllowedReferences
+		}{Engine: e}
 	case "SelfRelease":
 		return struct {
-			reading
-			sweeping
-			stack.Backend
-			capability.RegistryAuth
-			capability.ForbidSecrets
-			capability.AllowedReferences
-			capability.OutOfBand
-		}{e, e, e, e, e, e, e}
+			*Engine
+			capability.SelfRelease
+		}{Engine: e}
 	case "OutOfBand":
 		return struct {
-			reading
-			sweeping
-			stack.Backend
-			capability.RegistryAuth
-			capability.ForbidSecrets
-			capability.AllowedReferences
-			capability.SelfRelease
-		}{e, e, e, e, e, e, e}
+			*Engine
+			capability.OutOfBand
+		}{Engine: e}
 	case "StackServicesReader":
 		return struct {
-			deploying
-			sweeping
-			capability.StacksReader
-			capability.LiveDrift
-			capability.NetworkNamer
-			driftReader
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.StackServicesReader
+		}{Engine: e}
 	case "StacksReader":
 		return struct {
-			deploying
-			sweeping
-			capability.StackServicesReader
-			capability.LiveDrift
-			capability.NetworkNamer
-			driftReader
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.StacksReader
+		}{Engine: e}
 	case "LiveDrift":
 		return struct {
-			deploying
-			sweeping
-			capability.StackServicesReader
-			capability.StacksReader
-			capability.NetworkNamer
-			driftReader
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.LiveDrift
+		}{Engine: e}
 	case "NetworkNamer":
 		return struct {
-			deploying
-			sweeping
-			capability.StackServicesReader
-			capability.StacksReader
-			capability.LiveDrift
-			driftReader
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.NetworkNamer
+		}{Engine: e}
 	case "DeclaredLister":
 		return struct {
-			deploying
-			reading
-			stack.OwnerLister
-			capability.ResourceLister
-			capability.ResourceRemover
-			capability.SwarmSizer
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.DeclaredLister
+		}{Engine: e}
 	case "ResourceLister":
 		return struct {
-			deploying
-			reading
-			stack.OwnerLister
-			capability.DeclaredLister
-			capability.ResourceRemover
-			capability.SwarmSizer
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.ResourceLister
+		}{Engine: e}
 	case "ResourceRemover":
 		return struct {
-			deploying
-			reading
-			stack.OwnerLister
-			capability.DeclaredLister
-			capability.ResourceLister
-			capability.SwarmSizer
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.ResourceRemover
+		}{Engine: e}
 	case "SwarmSizer":
 		return struct {
-			deploying
-			reading
-			stack.OwnerLister
-			capability.DeclaredLister
-			capability.ResourceLister
-			capability.ResourceRemover
-		}{e, e, e, e, e, e}
+			*Engine
+			capability.SwarmSizer
+		}{Engine: e}
 	case "OwnerLister":
 		return struct {
-			deploying
-			reading
-			capability.DeclaredLister
-			capability.ResourceLister
-			capability.ResourceRemover
-			capability.SwarmSizer
-		}{e, e, e, e, e, e}
+			*Engine
+			stack.OwnerLister
+		}{Engine: e}
 	case "DriftReader":
 		return struct {
-			deploying
-			sweeping
-			capability.StackServicesReader
-			capability.StacksReader
-			capability.LiveDrift
-			capability.NetworkNamer
-		}{e, e, e, e, e, e}
+			*Engine
+			driftReader
+		}{Engine: e}
 	case Everything:
 		return struct{ stack.Backend }{e}
 	default:

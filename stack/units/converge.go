@@ -2,6 +2,7 @@ package units
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/squadronctl/squadron/capability"
@@ -77,7 +78,7 @@ func (d *deployment) mayReplaceItself() error {
 		return capability.ErrOwnStack
 	}
 	if !d.manifest.sliced() {
-		return &stack.ManifestError{File: d.manifest.Units[0].Name, Err: fmt.Errorf("the controller's own stack has to have slices: " +
+		return &stack.ManifestError{File: d.manifest.Units[0].Name, Err: errors.New("the controller's own stack has to have slices: " +
 			"without, it would be stopped before its successor is there, and nobody be left to make that")}
 	}
 	return nil

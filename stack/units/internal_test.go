@@ -1,14 +1,18 @@
 package units
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/unit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/squadronctl/squadron/controller"
+	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/validator"
 )
 
@@ -86,4 +90,48 @@ func FuzzCovers(f *testing.F) {
 			assert.True(t, strings.HasPrefix(clean+"/", strings.TrimSuffix(realRun(allowed), "/")+"/"))
 		}
 	})
+}
+
+// shifting has a list over several pages, of which each listing lacks another unit.
+type shifting struct {
+	units []string
+	lacks int
+}
+
+func (s *shifting) ReadUnits(_ context.Context, selector fleet.Selector) (fleet.Listing, error) {
+	var listing fleet.Listing
+	for i, name := range s.units {
+		if selector.Exact && slices.Contains(selector.Names, name) || !selector.Exact && i != s.lacks%len(s.units) {
+			listing.Units = append(listing.Units, fleet.UnitDetail{UnitStatus: fleet.UnitStatus{Name: name}})
+		}
+	}
+	s.lacks++
+	return listing, nil
+}
+
+// R20a: where listings go on differing, each unit that one of them had is asked for by name.
+func TestListingsThatDifferAreAskedForByName(t *testing.T) {
+	all := []string{"web@1.service", "web@2.service", "web@3.service"}
+	c := &core{config: Config{WaitTimeout: time.Minute}, reader: &shifting{units: all}}
+	found, err := c.look(t.Context(), fleet.Selector{Groups: []string{"web"}})
+	require.NoError(t, err)
+	assert.Equal(t, all, namesOf(found))
+}
+
+// oneText has one content for every unit.
+type oneText string
+
+func (o oneText) ReadContent(context.Context, string) (string, error) { return string(o), nil }
+
+// What is read under a name is taken only for what the look has shown.
+func TestAContentThatIsNotTheOneSeenIsRefused(t *testing.T) {
+	now, before := oneText("[Service]\nExecStart=/new\n"), "[Service]\nExecStart=/old\n"
+	hash, err := fleet.UnitHash(before)
+	require.NoError(t, err)
+	seen := []fleet.UnitDetail{{UnitStatus: fleet.UnitStatus{Name: "web.service"}, Hash: hash}}
+	_, err = newContents(now).of(t.Context(), seen)
+	require.ErrorIs(t, err, errChanged)
+	found, err := newContents(oneText(before)).of(t.Context(), seen)
+	require.NoError(t, err)
+	assert.Equal(t, "/old", found[hash][0].value)
 }

@@ -1,6 +1,7 @@
 package units
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func ManifestOf(dir string) (Manifest, error) {
 		manifest.Units = append(manifest.Units, controller.Unit{Name: entry.Name(), Content: content})
 	}
 	if len(manifest.Units) == 0 {
-		return Manifest{}, &stack.ManifestError{File: dir, Err: fmt.Errorf("none of its files is named like a unit")}
+		return Manifest{}, &stack.ManifestError{File: dir, Err: errors.New("none of its files is named like a unit")}
 	}
 	if err := manifest.check(lines{}); err != nil {
 		return Manifest{}, err

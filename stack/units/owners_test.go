@@ -1,13 +1,17 @@
 package units_test
 
 import (
+	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/fleet/fleettest"
 	"github.com/squadronctl/squadron/stack"
+	"github.com/squadronctl/squadron/stack/units"
 )
 
 func TestForeignUnitsUnderTheNameRefuseADeployment(t *testing.T) {
@@ -127,6 +131,33 @@ func TestRemoveStackOfTwoOwnersIsRefused(t *testing.T) {
 		b.put("web-app@2.service", stampedAs("web", "bob", "v1"))
 		require.True(t, stack.IsForeignStack(b.engine.RemoveStack(t.Context(), "web")))
 		assert.Len(t, b.names("web-"), 2)
+	})
+}
+
+// afterLook does something when a look has been answered.
+type afterLook struct {
+	fleet.Fleet
+	fleet.UnitReader
+	fleet.ContentReader
+	then func()
+}
+
+func (a afterLook) ReadUnits(ctx context.Context, selector fleet.Selector) (fleet.Listing, error) {
+	defer a.then()
+	return a.UnitReader.ReadUnits(ctx, selector)
+}
+
+// TestStrangerThatComesInTheMidstOfARemoval has one come once the stack was seen to be of one owner.
+func TestStrangerThatComesInTheMidstOfARemoval(t *testing.T) {
+	onBench(t, fleettest.Config{}, func(t *testing.T, b *bench) {
+		b.mustDeploy("alice", "web", webManifest("slices: 2\n", "v1"))
+		come := sync.OnceFunc(func() { b.put("web-app@bobs.service", stampedAs("web", "bob", "v1")) })
+		engine, err := units.New(units.Config{Store: b.store,
+			Fleet: afterLook{b.client, b.client.(fleet.UnitReader), b.client.(fleet.ContentReader), come}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, engine.Close()) }()
+		require.NoError(t, engine.RemoveStack(t.Context(), "web"))
+		assert.Equal(t, []string{"web-app@bobs.service"}, b.names("web-"))
 	})
 }
 

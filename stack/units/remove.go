@@ -92,8 +92,8 @@ func parseServiceID(text string) (serviceID, error) {
 // RemoveService implements capability.ResourceRemover. An ID is that of LiveServices: STACK/UNITBASE/OWNER. It removes the
 // copies of this unit base that carry the stack's stamp with this owner. An ID without owner is of units that nobody owns, or
 // not one alone: such are not removed, with an error of stack.IsForeignStack, and neither is anything of a stack that has units
-// of several owners, as in RemoveStack. All of the calling program's own stack is
-// refused with an error that wraps capability.ErrOwnStack, since the engine can't tell which units the program needs.
+// of several owners, as in RemoveStack. All of the calling program's own stack is refused with an error that wraps
+// capability.ErrOwnStack, since the engine can't tell which units the program needs.
 func (e *Engine) RemoveService(ctx context.Context, id string) error {
 	const operation = "remove service %.512q"
 	parsed, err := parseServiceID(id)

@@ -59,8 +59,9 @@ func serve(ctx context.Context, listener net.Listener, ready func() error) error
 		return err
 	case <-ctx.Done():
 	}
-	// Not Shutdown by itself, which drops a request that a connection brings after it was called. It is this process's copy of the
-	// socket that is closed here, not the socket; once nothing is accepted any more, each connection is answered and closed.
+	// Not Shutdown by itself, which drops a request that a connection brings after it was called. It is this process's
+	// copy of the socket that is closed here, not the socket; once nothing is accepted any more, each connection is
+	// answered and closed.
 	err := listener.Close()
 	<-ended
 	server.SetKeepAlivesEnabled(false)
