@@ -110,7 +110,7 @@ func (c *controller) find(ctx context.Context, req Request, changing bool) ([]fl
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, errmask.Maskf(errUnitNotFound, "none of its units is on the cluster (submit first, and wait for that task)")
+		return nil, errmask.Maskf(errUnitNotFound, "none of its units is on the cluster; it has to be submitted first")
 	}
 	return found, nil
 }

@@ -32,5 +32,5 @@ func Example_errors() {
 	// Output:
 	// true - invalid request: group "web": no units in group
 	// <nil>
-	// true - roll out the shop: start group web: none of its units is on the cluster (submit first, and wait for that task): unit not found
+	// true - roll out the shop: start group web: none of its units is on the cluster; it has to be submitted first: unit not found
 }

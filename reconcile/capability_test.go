@@ -81,6 +81,17 @@ var features = map[string]func(t *testing.T, b *bench) bool{
 		b.pass()
 		return apart == 0
 	},
+	"OnceLooker": func(_ *testing.T, b *bench) bool {
+		b.declare("a", "service app")
+		b.pass()
+		return b.looks(func() { b.pass() }) == 1
+	},
+	"DeployChecker": func(t *testing.T, b *bench) bool {
+		b.declare("mounts", "service app\nmount /srv/data/app")
+		plan, err := b.Plan(t.Context())
+		require.NoError(t, err)
+		return b.of(plan, "mounts").Action == reconcile.ActionRefuse
+	},
 	"OwnerLister": func(t *testing.T, b *bench) bool {
 		b.declare("taken", "service app")
 		b.pass()

@@ -68,7 +68,7 @@ func (p *pass) deployWave(ctx context.Context, wave []*working) {
 }
 
 func (p *pass) readAgain(ctx context.Context, stacks []*working) {
-	p.readStates(ctx, stacks)
+	p.readStates(ctx, p.cfg.Backend, stacks)
 	for _, s := range stacks {
 		s.survey()
 		if s.read.err != nil && s.out.Err == nil {
@@ -95,7 +95,10 @@ func (p *pass) deploy(ctx context.Context, s *working) {
 	before := s.mem.pending
 	s.mem.pending = true
 	err := p.unmarked(ctx, s, func() error {
-		return p.backendFor(s).DeployStack(ctx, stack.DeployRequest{Name: s.Name, Manifest: s.Manifest, Owner: p.cfg.Owner})
+		if p.cfg.Begin != nil {
+			p.cfg.Begin(s.Name, s.out.Reason)
+		}
+		return p.equipped(p.cfg.Backend, s).DeployStack(ctx, p.request(s))
 	})
 	s.held = s.hands.close()
 	s.out.OutOfBand = s.hands.lost()
@@ -111,10 +114,13 @@ func (p *pass) deploy(ctx context.Context, s *working) {
 	}
 }
 
-// backendFor is the backend with all that a deployment of this stack may use and the backend offers. What it does not
+func (p *pass) request(s *working) stack.DeployRequest {
+	return stack.DeployRequest{Name: s.Name, Manifest: s.Manifest, Owner: p.cfg.Owner}
+}
+
+// equipped is the backend with all that a deployment of this stack may use and the backend offers. What it does not
 // offer is left out: the report says so.
-func (p *pass) backendFor(s *working) stack.Backend {
-	backend := p.cfg.Backend
+func (p *pass) equipped(backend stack.Backend, s *working) stack.Backend {
 	if b, ok := backend.(capability.RegistryAuth); ok && s.Credentials != nil {
 		backend = b.WithRegistryAuth(s.Credentials)
 	}
@@ -153,7 +159,9 @@ func (p *pass) failed(ctx context.Context, s *working, err error) {
 	}
 	s.out.Action = ActionFailed
 	s.mem.lookDue = time.Time{}
-	s.mem.look.foreign = errmask.Has(err, stack.ErrForeignStack)
+	if s.mem.look.foreign = errmask.Has(err, stack.ErrForeignStack); s.mem.look.foreign {
+		s.out.Reason = ReasonForeign
+	}
 	if ctx.Err() != nil {
 		return // it was broken off, and says nothing about the stack
 	}

@@ -13,14 +13,17 @@ import (
 	"github.com/squadronctl/squadron/stack"
 )
 
-// takeLooks reads owners and fields of the stacks whose last look is too old. A look costs the cluster one read for
-// each stack unless the backend is a DriftReader, so that passes in between do without.
+// lookDue says that what was seen of a stack's owner and fields is too old.
+func (p *pass) lookDue(m *memory) bool { return p.dry || !m.lookDue.After(p.started) }
+
+// takeLooks reads owners and fields of the stacks whose last look is too old. Without OnceLooker a look costs the
+// cluster two reads more, and without DriftReader one for each stack, so that passes in between do without.
 func (p *pass) takeLooks(ctx context.Context) {
-	drift, hasDrift := p.cfg.Backend.(capability.LiveDrift)
-	owners, hasOwners := p.cfg.Backend.(stack.OwnerLister)
+	drift, hasDrift := p.reads.(capability.LiveDrift)
+	owners, hasOwners := p.reads.(stack.OwnerLister)
 	var due []*working
 	for _, s := range p.stacks {
-		if s.read.there() && (p.dry || !s.mem.lookDue.After(p.started)) {
+		if s.read.there() && p.lookDue(s.mem) {
 			due = append(due, s)
 		}
 	}
@@ -104,7 +107,7 @@ func (p *pass) readLive(ctx context.Context, drift capability.LiveDrift, due []*
 	for _, s := range due {
 		found[s] = &live{}
 	}
-	if reader, ok := p.cfg.Backend.(DriftReader); ok {
+	if reader, ok := p.reads.(DriftReader); ok {
 		var all map[string]map[string]stack.Service
 		err := p.guarded(ctx, "read the fields of", "stacks", func() (err error) {
 			all, err = reader.LiveStacks(ctx, p.names(due))
@@ -164,7 +167,7 @@ func (p *pass) nameNetworks(ctx context.Context, changes []Change) ([]Change, er
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	namer, ok := p.cfg.Backend.(capability.NetworkNamer)
+	namer, ok := p.reads.(capability.NetworkNamer)
 	if !ok {
 		p.lacks["NetworkNamer"] = true
 		return changes, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/squadronctl/squadron/internal/stackmark"
+	"github.com/squadronctl/squadron/internal/stacktest"
 	"github.com/squadronctl/squadron/reconcile"
 	"github.com/squadronctl/squadron/stack"
 )
@@ -95,10 +96,32 @@ func TestADeploymentThatFailedIsGoneOnWith(t *testing.T) {
 	})
 }
 
-// Passes between two looks at the fields take one look at the cluster, however many stacks there are.
+// A pass takes one look at the cluster, however many stacks there are, and whether or not it compares their fields.
 func TestAQuietPassTakesOneLook(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
 		b.declare(manyStacks(1000)...)
+		b.pass()
+		for range 25 {
+			assert.Equal(t, 1, b.looks(func() { b.quiet() }))
+			time.Sleep(30 * time.Second)
+		}
+		b.restart("")
+		assert.Equal(t, 1, b.looks(func() { b.quiet() }), "a restart deploys nothing")
+		b.cluster.Set("stack0500", "stack0500_app", "image", "by hand")
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, 1, b.looks(func() { assert.Len(t, b.of(b.pass(), "stack0500").Changes, 1) }))
+		assert.Equal(t, 1, b.looks(func() {
+			_, err := b.Plan(t.Context())
+			require.NoError(t, err)
+		}))
+	})
+}
+
+// Without OnceLooker it is one between two looks at the fields.
+func TestAQuietPassWithoutOnceLooker(t *testing.T) {
+	onBench(t, func(t *testing.T, b *bench) {
+		b.restart("OnceLooker")
+		b.declare(manyStacks(100)...)
 		b.pass()
 		assert.Equal(t, 3, b.looks(func() { b.quiet() }), "after a deployment: states, owners and fields")
 		for range 9 {
@@ -112,15 +135,23 @@ func TestAQuietPassTakesOneLook(t *testing.T) {
 		b.pass()
 		assert.Equal(t, 3, b.looks(func() { b.quiet() }), "what was deployed again is looked at again")
 
-		b.restart("")
+		b.restart("OnceLooker")
 		assert.Equal(t, 3, b.looks(func() { b.quiet() }), "a restart deploys nothing")
 	})
 }
 
-// Without DriftReader the fields cost a look for each stack; these are spread over the interval.
+// unshared is an engine that reads the fields of one stack at a time.
+type unshared struct {
+	*stacktest.Engine
+	reconcile.OnceLooker
+	reconcile.DriftReader
+}
+
+// Without OnceLooker and DriftReader the fields cost a look for each stack; these are spread over the interval.
 func TestLooksAtFieldsAreSpread(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
-		b.restart("DriftReader")
+		b.cfg.Backend = unshared{Engine: stacktest.NewEngine(b.cluster, b.store, "")}
+		b.Reconciler = reconcile.New(b.cfg)
 		b.declare(manyStacks(200)...)
 		b.pass()
 		b.quiet()
@@ -143,7 +174,7 @@ func manyStacks(n int) []string {
 }
 
 func TestDriftThatCouldNotBeReadIsUnknown(t *testing.T) {
-	for _, op := range []string{"LiveStacks", "OwnedStacks"} {
+	for _, op := range []string{"LiveStacks", "OwnedStacks"} { // of what LookOnce gave
 		onBench(t, func(t *testing.T, b *bench) {
 			b.declare("web", "service app")
 			b.pass()

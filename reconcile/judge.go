@@ -152,12 +152,3 @@ func worse(a, b Health) Health {
 	order := []Health{Healthy, Progressing, Degraded}
 	return slices.MaxFunc([]Health{a, b}, func(a, b Health) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
 }
-
-// planned turns what has to be deployed into what a plan says.
-func (p *pass) planned() {
-	for _, s := range p.stacks {
-		if s.want {
-			s.out.Action = ActionDeploy
-		}
-	}
-}

@@ -22,6 +22,10 @@ func (p *pass) noteLacks(ctx context.Context) {
 	lacks[stack.OwnerLister](p, "OwnerLister")
 	if _, ok := p.cfg.Backend.(capability.LiveDrift); ok {
 		lacks[DriftReader](p, "DriftReader")
+		lacks[OnceLooker](p, "OnceLooker")
+	}
+	if p.dry {
+		lacks[DeployChecker](p, "DeployChecker")
 	}
 	if p.cfg.Own != "" {
 		lacks[capability.SelfRelease](p, "SelfRelease")

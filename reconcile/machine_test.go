@@ -248,7 +248,7 @@ func (m *machine) byHand(rt *rapid.T) {
 
 func (m *machine) failReads(rt *rapid.T) {
 	fail := failing(rapid.SampledFrom([]string{
-		"", "Read", "ReadStacks", "OwnedStacks", "Live", "LiveServices a", "LiveNetworks", "Revisions", "AddRevision", "Stacks", "DropRevisions",
+		"", "Read", "ReadStacks", "LookOnce", "OwnedStacks", "Live", "LiveServices a", "LiveNetworks", "Revisions", "AddRevision", "Stacks", "DropRevisions",
 	}).Draw(rt, "operation"))
 	m.cluster.FailReads(fail)
 	for _, o := range m.owners {

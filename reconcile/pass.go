@@ -61,6 +61,8 @@ type pass struct {
 	faults  []Fault
 	lacks   map[string]bool
 
+	reads stack.Backend // what the cluster is read by until something is deployed
+
 	networks    map[string]string // names by ID, once asked for
 	networksErr error
 }
@@ -69,8 +71,7 @@ func (p *pass) run(ctx context.Context) error {
 	p.admit(p.declared(ctx))
 	p.noteLacks(ctx)
 	p.readNames(ctx)
-	p.readStates(ctx, p.stacks)
-	p.takeLooks(ctx)
+	p.readAll(ctx)
 	if err := context.Cause(ctx); err != nil {
 		return errmask.Mask(err)
 	}
@@ -78,7 +79,7 @@ func (p *pass) run(ctx context.Context) error {
 		p.judge(ctx, s)
 	}
 	if p.dry {
-		p.planned()
+		p.planned(ctx)
 		return nil
 	}
 	p.deployWaves(ctx)

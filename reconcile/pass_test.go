@@ -160,6 +160,33 @@ func TestOneFailingStackStopsNoOther(t *testing.T) {
 	})
 }
 
+// Begin tells of each deployment before its first write, and of nothing else. Its panic is the stack's failure.
+func TestBeginTellsOfDeployments(t *testing.T) {
+	onBench(t, func(t *testing.T, b *bench) {
+		var told []string
+		b.cfg.Concurrency = 1
+		b.cfg.Begin = func(name string, reason reconcile.Reason) {
+			if name == "panics" {
+				panic("out of order")
+			}
+			told = append(told, fmt.Sprintf("%s %s, after %d writes", name, reason, len(b.cluster.Writes())))
+		}
+		b.restart("")
+		b.declare("web", "service app image=1", "panics", "service app")
+		_, err := b.Plan(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, told)
+		report := b.pass()
+		assert.True(t, b.of(report, "web").Settled())
+		assert.ErrorContains(t, b.of(report, "panics").Err, "out of order")
+		b.pass()
+		b.declare("web", "service app image=2")
+		b.pass()
+		b.quiet()
+		assert.Equal(t, []string{"web missing, after 0 writes", "web manifest, after 1 writes"}, told)
+	})
+}
+
 func TestFaultsOfTheSource(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {
 		b.declare("web", "service app", "twice", "service app", "twice", "service app", "", "service app")
@@ -248,6 +275,7 @@ func TestAnotherOwnersStackIsNotTouched(t *testing.T) {
 		assert.Equal(t, reconcile.OutOfSync, s.Sync)
 		assert.Equal(t, reconcile.Missing, s.Health, "what is there is not what is declared")
 		assert.Equal(t, reconcile.ActionFailed, s.Action)
+		assert.Equal(t, reconcile.ReasonForeign, s.Reason)
 		assert.True(t, stack.IsForeignStack(s.Err))
 		s = b.of(b.pass(), "web")
 		assert.Equal(t, reconcile.ActionBackoff, s.Action)
@@ -284,27 +312,6 @@ func TestAForeignStackIsKnownByItsRefusalToo(t *testing.T) {
 		s := b.of(b.pass(), "web")
 		assert.Equal(t, reconcile.ReasonForeign, s.Reason)
 		assert.Equal(t, reconcile.Missing, s.Health)
-	})
-}
-
-func TestPlanChangesNothing(t *testing.T) {
-	onBench(t, func(t *testing.T, b *bench) {
-		b.declare("web", "service app image=1")
-		b.pass()
-		written, recorded := len(b.cluster.Writes()), len(b.recorded)
-		b.declare("web", "service app image=2 replicas=3", "new", "service app", "bad", "nonsense x")
-		plan, err := b.Plan(t.Context())
-		require.NoError(t, err)
-		web := b.of(plan, "web")
-		assert.Equal(t, reconcile.ActionDeploy, web.Action)
-		assert.Equal(t, []reconcile.Change{
-			{Service: "web_app", Field: "image", Old: "2", New: "1"}, {Service: "web_app", Field: "replicas", Old: "3"},
-		}, web.Changes)
-		assert.Equal(t, "web_app image: 2 -> 1", web.Changes[0].String())
-		assert.Equal(t, reconcile.ReasonMissing, b.of(plan, "new").Reason)
-		assert.ErrorContains(t, b.of(plan, "bad").Err, "nonsense")
-		assert.Len(t, b.cluster.Writes(), written)
-		assert.Len(t, b.recorded, recorded)
 	})
 }
 
@@ -363,6 +370,8 @@ type lossy struct{ *stacktest.Engine }
 func (lossy) ReadStacks(context.Context, []string) (map[string][]stack.ServiceState, error) {
 	return nil, nil
 }
+
+func (l lossy) LookOnce(context.Context) (stack.Backend, error) { return l, nil }
 
 func TestAStackLackingInAnAnswerIsUnknown(t *testing.T) {
 	onBench(t, func(t *testing.T, b *bench) {

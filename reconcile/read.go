@@ -25,13 +25,36 @@ type reading struct {
 
 func (r reading) there() bool { return r.err == nil && len(r.services) > 0 }
 
+// readAll reads the states of all stacks, and what else of them is due: all in one look where the backend can.
+func (p *pass) readAll(ctx context.Context) {
+	p.reads = p.cfg.Backend
+	once, ok := p.cfg.Backend.(OnceLooker)
+	if ok && slices.ContainsFunc(p.stacks, func(s *working) bool { return p.lookDue(s.mem) }) {
+		err := p.guarded(ctx, "look at", "the cluster", func() error {
+			seen, err := once.LookOnce(ctx)
+			if err == nil {
+				p.reads = seen
+			}
+			return err
+		})
+		if err != nil {
+			for _, s := range p.stacks {
+				s.read = reading{err: err}
+			}
+			return
+		}
+	}
+	p.readStates(ctx, p.reads, p.stacks)
+	p.takeLooks(ctx)
+}
+
 // readStates takes one look for all of these stacks where the backend can, else one for each.
-func (p *pass) readStates(ctx context.Context, stacks []*working) {
+func (p *pass) readStates(ctx context.Context, backend stack.Backend, stacks []*working) {
 	if len(stacks) == 0 {
 		return
 	}
-	many, canMany := p.cfg.Backend.(capability.StacksReader)
-	one, canOne := p.cfg.Backend.(capability.StackServicesReader)
+	many, canMany := backend.(capability.StacksReader)
+	one, canOne := backend.(capability.StackServicesReader)
 	switch {
 	case canMany && (len(stacks) > 1 || !canOne):
 		p.readMany(ctx, many, stacks)
@@ -47,7 +70,7 @@ func (p *pass) readStates(ctx context.Context, stacks []*working) {
 		p.each(stacks, func(s *working) {
 			s.read = reading{}
 			s.read.err = p.guarded(ctx, "read", s.Name, func() error {
-				s.read.services = p.cfg.Backend.StackServices(ctx, s.Name)
+				s.read.services = backend.StackServices(ctx, s.Name)
 				return nil
 			})
 			s.read.unsure = len(s.read.services) == 0

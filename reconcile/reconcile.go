@@ -55,14 +55,6 @@ func Fixed(declared ...Declared) Source {
 	return func(context.Context) ([]Declared, []error) { return declared, nil }
 }
 
-// DriftReader is what a backend may offer beside capability.LiveDrift: what LiveServices gives, of many stacks in one
-// look at the cluster. Without it drift costs one look for each stack.
-type DriftReader interface {
-	// LiveStacks gives the services of all these stacks. With a nil error each name is in the map, a stack that is not
-	// there with an empty map; with an error none is.
-	LiveStacks(ctx context.Context, names []string) (map[string]map[string]stack.Service, error)
-}
-
 // Retry says how long a stack whose deployment failed is let be: Min after the first failure, twice as long after each
 // further one, and never longer than Max.
 type Retry struct {
@@ -108,6 +100,9 @@ type Config struct {
 	// ForbiddenSecrets are the secrets and configs that no stack may use, by the names they have on the cluster.
 	ForbiddenSecrets map[string]struct{}
 
+	// Begin is called where a stack is about to be deployed, with its name and why; from several goroutines at once. nil
+	// means that nobody wants to know.
+	Begin func(name string, reason Reason)
 	// Record is called with the report of each Pass, before the write that replaces the process itself is issued. When
 	// it fails, that write is not issued. It must not change the report.
 	Record func(ctx context.Context, report Report) error
@@ -172,7 +167,8 @@ func (r *Reconciler) Pass(ctx context.Context) (Report, error) {
 }
 
 // Plan is a Pass that changes nothing: its report says which stacks Pass would deploy, and why. It reads the fields of
-// every stack. Record is not called. A stack that waits for its wave is shown as one that would be deployed.
+// every stack, and asks the backend what it would refuse (DeployChecker). Record is not called. A stack that waits for
+// its wave is shown as one that would be deployed.
 func (r *Reconciler) Plan(ctx context.Context) (Report, error) {
 	return r.pass(ctx, true)
 }

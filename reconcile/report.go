@@ -38,6 +38,7 @@ type Action string
 const (
 	ActionNone     Action = "none"         // nothing was to be done, or nothing is known
 	ActionDeploy   Action = "would-deploy" // only in the report of Plan
+	ActionRefuse   Action = "would-refuse" // only in the report of Plan: the backend would refuse it; Error says why
 	ActionDeployed Action = "deployed"
 	ActionFailed   Action = "failed"  // the deployment failed; Error says how
 	ActionBackoff  Action = "backoff" // it failed before, and is let be until NextTry; Error is from then

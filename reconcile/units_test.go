@@ -13,6 +13,7 @@ import (
 	"github.com/squadronctl/squadron/fleet/fleettest"
 	"github.com/squadronctl/squadron/prune"
 	"github.com/squadronctl/squadron/reconcile"
+	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/revision"
 	"github.com/squadronctl/squadron/stack/units"
 )
@@ -25,6 +26,33 @@ const (
 
 // The engine of units, which must not import this package, reads the fields of many stacks in one look.
 var _ reconcile.DriftReader = (*units.Engine)(nil)
+
+// A group that was put there without a stamp belongs to nobody, so it can't be seen by any owner's. A plan says so all the same.
+func TestPlanOfAGroupWithoutStamp(t *testing.T) {
+	cluster := fleettest.NewCluster(fleettest.Config{})
+	require.NoError(t, cluster.Put("web-db.service", "[Service]\nExecStart=/bin/db\n", "launched"))
+	client, err := fleet.NewFleet(fleettest.ClientConfig(cluster))
+	require.NoError(t, err)
+	store := &revision.Memory{}
+	engine, err := units.New(units.Config{Fleet: client, Store: store})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, engine.Close()) }()
+	reconciler := reconcile.New(reconcile.Config{
+		Backend: engine, Owner: "ops", Store: store, Source: reconcile.Fixed(reconcile.Declared{Name: "web", Manifest: webManifest}),
+	})
+	for do, run := range map[reconcile.Action]func(context.Context) (reconcile.Report, error){
+		reconcile.ActionRefuse: reconciler.Plan, reconcile.ActionFailed: reconciler.Pass,
+	} {
+		report, err := run(t.Context())
+		require.NoError(t, err)
+		s := report.Stacks[0]
+		assert.Equal(t, do, s.Action)
+		assert.Equal(t, reconcile.ReasonForeign, s.Reason)
+		assert.True(t, stack.IsForeignStack(s.Err))
+		assert.ErrorContains(t, s.Err, "web-db.service carries no stamp")
+	}
+	assert.Len(t, cluster.Units(), 1)
+}
 
 // What this package takes for granted of an engine holds for the engine of units: declared, changed by hand, corrected,
 // reduced and swept.

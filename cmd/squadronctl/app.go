@@ -16,8 +16,9 @@ import (
 // app is what all commands share: the streams, the environment, the settings of the command line, and the interrupts.
 type app struct {
 	in         io.Reader
-	out        io.Writer // results only
-	err        *console  // all else
+	out        io.Writer    // results only
+	err        *console     // all else
+	cobra      *cobraOutput // out, for help
 	env        map[string]string
 	now        func() time.Time
 	interrupts *interrupts
@@ -27,7 +28,7 @@ type app struct {
 }
 
 func newApp(env []string, stdin io.Reader, stdout, stderr io.Writer) *app {
-	a := &app{in: stdin, out: stdout, err: &console{out: stderr}, env: map[string]string{}, now: time.Now}
+	a := &app{in: stdin, out: stdout, err: &console{out: stderr}, cobra: &cobraOutput{out: stdout}, env: map[string]string{}, now: time.Now}
 	for _, variable := range env {
 		name, value, _ := strings.Cut(variable, "=")
 		a.env[name] = value
@@ -87,7 +88,7 @@ A group is a directory of unit files whose names begin with the directory's; a s
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.SetIn(a.in)
-	root.SetOut(a.out)
+	root.SetOut(a.cobra)
 	root.SetErr(a.err)
 	root.PersistentPreRunE = func(command *cobra.Command, _ []string) error { return a.begin(command) }
 	a.addSettings(root)

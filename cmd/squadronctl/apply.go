@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,8 @@ changed by hand is reported, and set right only with --correct-drift. What carri
 A manifest that can't be used is refused with its file and line, and the others are deployed. With --prune what this owner
 deployed and no longer declares is removed, once --state proves that it is the owner's. Nothing is removed while a manifest
 can't be read. The exit code is 1 when a stack could not be deployed, read or removed, and else 2 when a manifest was
-refused. It says nothing of stacks' health, as status does.
+refused. It says nothing of stacks' health, as status does. But stacks of a higher wave, which a manifest's "wave: N" says, are
+not deployed while one of a lower wave is not healthy, and then the exit code is 1 as well.
 
 With --watch it stays, reads the directory again each --interval, and writes its table when that is another, until it is
 interrupted, which is its exit code 0. It answers on --listen: /healthz as long as it lives, /readyz while it can read the
@@ -122,10 +124,16 @@ func (p *applying) run(ctx context.Context, s *stackSession) error {
 
 func (p *applying) config() reconcile.Config {
 	s := p.session
-	return reconcile.Config{
+	config := reconcile.Config{
 		Backend: s.engine, Owner: s.owner, Source: p.declared.read, Store: s.store, CorrectDrift: p.correctDrift,
 		Own: p.own, Interval: p.interval, Logger: s.app.logger(),
 	}
+	if isTerminal(s.app.err.out) {
+		config.Begin = func(name string, reason reconcile.Reason) {
+			fmt.Fprintf(s.app.err, "deploying %s (%s)\n", name, reason)
+		}
+	}
+	return config
 }
 
 var (

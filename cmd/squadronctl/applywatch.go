@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
+	"time"
 
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/monitor"
 	"github.com/squadronctl/squadron/reconcile"
@@ -14,17 +16,12 @@ import (
 // stay runs passes until it is interrupted, which is how it ends, and tells over HTTP how it is doing.
 func (p *applying) stay(ctx context.Context) error {
 	m := monitor.New()
-	server, err := m.Listen(p.listen)
-	var malformed *net.AddrError
-	if monitor.IsNotLoopback(err) || errors.As(err, &malformed) {
-		return usageError{err: err}
-	}
+	a := p.session.app
+	stop, err := p.serve(m)
 	if err != nil {
 		return err
 	}
-	defer server.Close()
-	a := p.session.app
-	fmt.Fprintf(a.err, "listening on http://%s: /healthz, /readyz, /metrics\n", server.Addr)
+	defer stop()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	config := p.config()
@@ -51,6 +48,51 @@ func (p *applying) stay(ctx context.Context) error {
 		return nil
 	}
 	return context.Cause(ctx)
+}
+
+// retryListen is the pause between two attempts to listen where a predecessor does.
+const retryListen = 50 * time.Millisecond
+
+// serve tells over HTTP how a watch is doing, until stop is called. A process that runs as a unit comes while its predecessor
+// is there, which may listen on the same address of the same host: it does so as soon as that one is gone.
+func (p *applying) serve(m *monitor.Monitor) (stop func(), err error) {
+	a := p.session.app
+	tell := func(server *monitor.Server) {
+		fmt.Fprintf(a.err, "listening on http://%s: /healthz, /readyz, /metrics\n", server.Addr)
+	}
+	server, err := m.Listen(p.listen)
+	var malformed *net.AddrError
+	switch {
+	case err == nil:
+		tell(server)
+		return server.Close, nil
+	case monitor.IsNotLoopback(err) || errors.As(err, &malformed):
+		return nil, usageError{err: err}
+	case p.own == "" || !errors.Is(err, syscall.EADDRINUSE):
+		return nil, err
+	}
+	fmt.Fprintf(a.err, "%s is in use, by the predecessor perhaps: listening there as soon as it is free\n", p.listen)
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(retryListen):
+			}
+			if server, err := m.Listen(p.listen); err == nil {
+				tell(server)
+				<-ended
+				server.Close()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-stopped
+	}, nil
 }
 
 // shown is what a watch has written last, on either stream.

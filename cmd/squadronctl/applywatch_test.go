@@ -4,8 +4,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +100,52 @@ func TestApplyWatch(t *testing.T) {
 	require.NoError(t, command.Process.Signal(os.Interrupt))
 	assert.Equal(t, exitDone, exitCodeOf(t, command))
 	assert.NotContains(t, errs.String(), "squadronctl: ")
+}
+
+// Of two processes that run as the units of one stack the second works beside the first, and listens where that one did once
+// it is gone. Without --own an address that is taken is an error.
+func TestApplyWatchAfterItsPredecessor(t *testing.T) {
+	t.Parallel()
+	server := fleettest.NewServer(fleettest.Config{})
+	t.Cleanup(server.Close)
+	w := watching{t: t, dir: t.TempDir()}
+	w.write("shop.txtar", watchedManifest)
+	env, listen := []string{"SQUADRON_ENDPOINT=" + server.URL, "SQUADRON_STATE=" + t.TempDir()}, "127.0.0.1:0"
+	start := func(args ...string) (*exec.Cmd, *lockedBuffer, *lockedBuffer) {
+		command, out, errs := process(t, env, append([]string{"apply", w.dir, "--watch", "--interval", "10ms", "--listen", listen}, args...)...)
+		require.NoError(t, command.Start())
+		t.Cleanup(func() { _ = command.Process.Kill() }) // where the test has failed
+		return command, out, errs
+	}
+	first, _, errs := start("--own", "me")
+	saysSoon(t, errs, "listening on http://")
+	w.url = regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(errs.String())
+	listen = strings.TrimPrefix(w.url, "http://")
+
+	stranger, _, errs := start()
+	assert.Equal(t, exitFailed, exitCodeOf(t, stranger))
+	assert.Contains(t, errs.String(), "in use")
+
+	second, out, errs := start("--own", "me")
+	saysSoon(t, errs, listen+" is in use")
+	saysSoon(t, out, "shop    synced   healthy   none ")
+	assert.NotContains(t, errs.String(), "http://")
+	require.NoError(t, first.Process.Signal(os.Interrupt))
+	assert.Equal(t, exitDone, exitCodeOf(t, first))
+	saysSoon(t, errs, "listening on "+w.url)
+	code, _ := w.get("/readyz")
+	assert.Equal(t, http.StatusOK, code)
+	require.NoError(t, second.Process.Signal(os.Interrupt))
+	assert.Equal(t, exitDone, exitCodeOf(t, second))
+
+	first, _, errs = start("--own", "me")
+	saysSoon(t, errs, "listening on "+w.url)
+	third, _, errs := start("--own", "me")
+	saysSoon(t, errs, listen+" is in use")
+	require.NoError(t, third.Process.Signal(os.Interrupt))
+	assert.Equal(t, exitDone, exitCodeOf(t, third), "it ends while it waits for the address")
+	require.NoError(t, first.Process.Signal(os.Interrupt))
+	assert.Equal(t, exitDone, exitCodeOf(t, first))
 }
 
 // A watch of which nobody reads the results ends.

@@ -16,8 +16,8 @@ func (a *app) diffCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "diff DIR",
 		Short: "Show how a directory of stacks differs from the cluster",
-		Long: `Shows what "squadronctl apply DIR" would do, each field with what is there and what is declared. Nothing is shown where there is
-nothing to do. The exit code is 0 then, 1 when there are differences or something could not be read, and 2 when a manifest
+		Long: `Shows what "squadronctl apply DIR" would do, or be refused, each field with what is there and what is declared. Nothing is shown
+where there is nothing to do. The exit code is 0 then, 1 when there are differences or something could not be read, and 2 when a manifest
 can't be used. It is 1 as well for what was changed by hand, which apply sets right only with --correct-drift.`,
 		Example:           "  squadronctl diff ./stacks\n  squadronctl diff ./stacks --prune -o json",
 		Args:              stackDirArgs,
@@ -63,8 +63,11 @@ func planned(s reconcile.StackReport) string {
 		reconcile.ReasonDrift:      "was changed by hand, which is let be without --correct-drift",
 		reconcile.ReasonForeign:    "would be refused: it belongs to somebody else",
 	}[s.Reason]
-	if text == "" {
+	switch {
+	case text == "":
 		return ""
+	case s.Action == reconcile.ActionRefuse && s.Reason != reconcile.ReasonForeign:
+		text = "would be refused" // standard error says why
 	}
 	return s.Name + ": " + text + "\n" + fieldLines(s, func(c reconcile.Change) (from, to string) { return c.New, c.Old })
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"unicode"
 
+	"github.com/moby/moby/client"
+
 	"github.com/squadronctl/squadron/controller"
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/systemd"
@@ -158,6 +160,8 @@ func hint(err error) string {
 		return "it asks for a client certificate: --cert-file and --key-file"
 	case fleet.IsInvalidEndpoint(err):
 		return "is --fleet-endpoint (SQUADRON_ENDPOINT) right?"
+	case client.IsErrConnectionFailed(err):
+		return "are DOCKER_HOST and DOCKER_CONTEXT right?"
 	default:
 		return connectionHint(err)
 	}

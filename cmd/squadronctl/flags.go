@@ -43,7 +43,8 @@ type connectionFlag struct {
 	fleetctl []string
 }
 
-// connectionFlags are the flags that say how to reach a cluster, and how contents are written there.
+// connectionFlags are the flags that say how to reach a cluster, and how contents are written there. Not every command has all
+// of them.
 func connectionFlags() []connectionFlag {
 	return []connectionFlag{
 		{"fleet-endpoint", []string{"ENDPOINT"}},
@@ -57,6 +58,7 @@ func connectionFlags() []connectionFlag {
 		{"cert-file", nil},
 		{"key-file", nil},
 		{"stamp", nil},
+		{"engine", nil},
 	}
 }
 
@@ -79,8 +81,8 @@ func (f connectionFlag) variables() []string {
 	for _, name := range f.fleetctl {
 		names = append(names, "FLEETCTL_"+name)
 	}
-	if name := "FLEETCTL_" + upper(f.name); f.name != "stamp" && f.name != "fleet-endpoint" {
-		names = append(names, name)
+	if !slices.Contains([]string{"stamp", "engine", "fleet-endpoint"}, f.name) {
+		names = append(names, "FLEETCTL_"+upper(f.name))
 	}
 	return names
 }
@@ -133,10 +135,10 @@ func (a *app) settle(flags *pflag.FlagSet) error {
 	}
 	connection := connectionFlags()
 	for _, flag := range connection {
-		if flags.Changed(flag.name) {
-			a.settings.sources[flag.name] = "--" + flag.name
-		} else if a.settings.context != "" {
+		if flags.Lookup(flag.name) == nil || !flags.Changed(flag.name) && a.settings.context != "" {
 			continue
+		} else if flags.Changed(flag.name) {
+			a.settings.sources[flag.name] = "--" + flag.name
 		} else if err := a.fromEnvironment(flags, flag.name, flag.variables()); err != nil {
 			return err
 		}
@@ -174,10 +176,19 @@ func (a *app) fromContext(flags *pflag.FlagSet, connection []connectionFlag) err
 	if err != nil {
 		return err
 	}
+	if a.settings.context == "" && a.ofAnotherEngine(flags, values) {
+		return nil
+	}
 	for _, flag := range connection {
 		value, there := values[contextKey(flag.name)]
 		if !there || a.settings.sources[flag.name] != "" {
 			continue
+		}
+		if flags.Lookup(flag.name) == nil {
+			if value == engineUnits {
+				continue
+			}
+			return usagef("configuration file %s: the context is of %s: %s, for which there are apply, diff and drift only", path, flag.name, value)
 		}
 		if err := flags.Lookup(flag.name).Value.Set(value); err != nil {
 			return usagef("configuration file %s: %s: %q: %w", path, contextKey(flag.name), value, plainly(err))

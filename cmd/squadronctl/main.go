@@ -25,7 +25,10 @@ func run(args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := a.root()
 	root.SetArgs(args)
 	command, err := root.ExecuteC()
-	if err != nil && !a.started {
+	switch {
+	case a.cobra.err != nil:
+		err = a.cobra.err
+	case err != nil && !a.started:
 		err = usageError{err: err, command: command.CommandPath()}
 	}
 	return a.report(err)

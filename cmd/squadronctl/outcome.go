@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/squadronctl/squadron/prune"
@@ -13,6 +14,9 @@ import (
 func isFailed(s reconcile.StackReport) bool {
 	return s.Err != nil || s.Action == reconcile.ActionFailed || s.Reason == reconcile.ReasonForeign
 }
+
+// waits says that a stack was not deployed, since it was not its turn.
+func waits(s reconcile.StackReport) bool { return s.Action == reconcile.ActionWaiting }
 
 // show writes the result, and says on standard error what is wrong in it.
 func (o outcome) show(a *app, form string) error {
@@ -52,12 +56,16 @@ func (o outcome) complaints() string {
 func (o outcome) failures() (texts []string, of map[string][]string) {
 	of = map[string][]string{}
 	for _, s := range o.Stacks {
-		if s.Error == "" && !isFailed(s) {
-			continue
-		}
-		text := "it belongs to somebody else"
-		if s.Error != "" {
+		text := ""
+		switch {
+		case s.Error != "":
 			text = shortened(oneLine(s.Error))
+		case isFailed(s):
+			text = "it belongs to somebody else"
+		case waits(s):
+			text = "not deployed, since a stack of a lower wave is not healthy"
+		default:
+			continue
 		}
 		if of[text] == nil {
 			texts = append(texts, text)
@@ -70,11 +78,14 @@ func (o outcome) failures() (texts []string, of map[string][]string) {
 // err says in one what went wrong: a stack that failed outweighs a manifest that was refused.
 func (o outcome) err() error {
 	errs := []error{o.sweepErr, o.swept.Err()}
-	failed := map[string]bool{}
+	failed, waiting := map[string]bool{}, map[string]bool{}
 	for _, s := range o.Stacks {
-		if isFailed(s) {
+		switch {
+		case isFailed(s):
 			failed[s.Name] = true
 			errs = append(errs, s.Err)
+		case waits(s):
+			waiting[s.Name] = true
 		}
 	}
 	for _, item := range o.swept.Of(prune.Failed) {
@@ -87,25 +98,30 @@ func (o outcome) err() error {
 			refused = "a manifest can't be used"
 		}
 	}
-	switch {
-	case len(failed) == 0 && o.sweepErr == nil && refused == "":
-		return nil
-	case len(failed) == 0 && o.sweepErr == nil:
-		return usagef("%s, and the rest is not held up by that", refused)
-	}
-	text := "the sweep failed"
+	var texts []string
 	if len(failed) > 0 {
-		text = "stacks failed: " + listOf(sortedKeys(failed))
+		texts = append(texts, "stacks failed: "+listOf(sortedKeys(failed)))
+	} else if o.sweepErr != nil {
+		texts = append(texts, "the sweep failed")
 	}
-	if refused != "" {
-		text += ", and " + refused
+	if len(waiting) > 0 {
+		texts = append(texts, "stacks wait for a lower wave: "+listOf(sortedKeys(waiting)))
 	}
-	return hinted{err: errors.New(text), hint: hint(errors.Join(errs...))}
+	switch {
+	case len(texts) == 0 && refused == "":
+		return nil
+	case len(texts) == 0:
+		return usagef("%s, and the rest is not held up by that", refused)
+	case refused != "":
+		texts = append(texts, "and "+refused)
+	}
+	return hinted{err: errors.New(strings.Join(texts, ", ")), hint: hint(errors.Join(errs...))}
 }
 
 // stackData is one declared stack in the forms for programs.
 type stackData struct {
 	Name       string        `json:"name"`
+	Wave       int           `json:"wave"`
 	File       string        `json:"file,omitempty"`
 	Sync       string        `json:"sync"`
 	Health     string        `json:"health"`
@@ -144,7 +160,7 @@ type outcomeData struct {
 
 func dataOf(s reconcile.StackReport) stackData {
 	data := stackData{
-		Name: s.Name, File: s.File, Sync: string(s.Sync), Health: string(s.Health), Action: string(s.Action),
+		Name: s.Name, Wave: s.Wave, File: s.File, Sync: string(s.Sync), Health: string(s.Health), Action: string(s.Action),
 		Reason: string(s.Reason), Error: s.Error, Changes: []changeData{},
 		Missing: orEmpty(s.Missing), Undeclared: orEmpty(s.Undeclared), Services: []serviceData{},
 	}
@@ -163,13 +179,13 @@ func dataOf(s reconcile.StackReport) stackData {
 func (o outcome) result() result {
 	r := result{
 		header: []string{"STACK", "SYNC", "HEALTH", "ACTION", "REASON"},
-		wide:   []string{"STACK", "SYNC", "HEALTH", "ACTION", "REASON", "RUNNING", "FILE"},
+		wide:   []string{"STACK", "SYNC", "HEALTH", "ACTION", "REASON", "WAVE", "RUNNING", "FILE"},
 	}
 	data := outcomeData{DryRun: o.dryRun, Stacks: []stackData{}, Refused: append([]reconcile.Fault{}, o.Faults...), Swept: append([]prune.Item{}, o.swept.Items...)}
 	for _, s := range o.Stacks {
 		row := []string{s.Name, string(s.Sync), string(s.Health), string(s.Action), string(s.Reason)}
 		r.rows = append(r.rows, row)
-		r.wideRows = append(r.wideRows, append(append([]string{}, row...), runningOf(s), s.File))
+		r.wideRows = append(r.wideRows, append(append([]string{}, row...), strconv.Itoa(s.Wave), runningOf(s), s.File))
 		r.names = append(r.names, s.Name)
 		data.Stacks = append(data.Stacks, dataOf(s))
 	}

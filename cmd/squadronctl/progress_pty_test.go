@@ -75,6 +75,19 @@ func onPseudoTerminal(t *testing.T, columns int, env []string, args ...string) t
 	}}
 }
 
+// An apply on a terminal tells of each deployment as it begins.
+func TestApplyOnATerminalTellsWhatItDoes(t *testing.T) {
+	env, _ := onDemo(t)
+	stacks := t.TempDir()
+	for name, wave := range map[string]string{"db": "wave: -1\n", "api": ""} {
+		text := wave + "-- " + name + ".service --\n[Service]\nExecStart=/bin/sleep 1\n"
+		require.NoError(t, os.WriteFile(filepath.Join(stacks, name+".txtar"), []byte(text), 0o600))
+	}
+	session := onPseudoTerminal(t, 80, env, "apply", stacks)
+	require.NoError(t, session.end())
+	assert.Regexp(t, `(?s)deploying db \(missing\) *\n.*deploying api \(missing\) *\n.*STACK`, strings.Join(session.term.All(), "\n"))
+}
+
 // shows waits until the terminal shows a text.
 func (s terminalSession) shows(t *testing.T, text string) {
 	t.Helper()

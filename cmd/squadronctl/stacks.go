@@ -154,7 +154,9 @@ func (s *source) read(ctx context.Context) ([]reconcile.Declared, []error) {
 		s.app.logger().Info(ctx, "left out, since they are no manifests: %s", strings.Join(listing.Others, ", "))
 	}
 	for _, declared := range listing.Stacks {
-		s.last = append(s.last, reconcile.Declared{Name: declared.Name, Manifest: declared.Manifest, File: declared.File})
+		s.last = append(s.last, reconcile.Declared{
+			Name: declared.Name, Manifest: declared.Manifest, Wave: declared.Wave, File: declared.File,
+		})
 	}
 	return s.last, listing.Faults
 }

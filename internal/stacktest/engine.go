@@ -85,18 +85,9 @@ func (e *Engine) WithOutOfBandNotifier(notify func(service string)) stack.Backen
 
 // DeployStack checks, records, and writes one thing after the other.
 func (e *Engine) DeployStack(ctx context.Context, req stack.DeployRequest) error {
-	want, err := parse(req.Manifest, req.Name)
+	want, err := e.admit(req)
 	if err != nil {
 		return err
-	}
-	if err := e.check(want); err != nil {
-		return err
-	}
-	if err := e.claim(req); err != nil {
-		return err
-	}
-	if req.Name == e.own && e.hold == nil {
-		return errmask.Maskf(capability.ErrOwnStack, "deploy %s", req.Name)
 	}
 	if err := e.store.AddRevision(ctx, req.Owner, req.Name, req.Manifest); err != nil {
 		return err
@@ -106,6 +97,30 @@ func (e *Engine) DeployStack(ctx context.Context, req stack.DeployRequest) error
 		return nil
 	}
 	return e.converge(ctx, req.Owner, want)
+}
+
+// CheckDeploy gives what DeployStack would be refused.
+func (e *Engine) CheckDeploy(_ context.Context, req stack.DeployRequest) error {
+	_, err := e.admit(req)
+	return err
+}
+
+// admit refuses what may not be deployed.
+func (e *Engine) admit(req stack.DeployRequest) (*declared, error) {
+	want, err := parse(req.Manifest, req.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.check(want); err != nil {
+		return nil, err
+	}
+	if err := e.claim(req); err != nil {
+		return nil, err
+	}
+	if req.Name == e.own && e.hold == nil {
+		return nil, errmask.Maskf(capability.ErrOwnStack, "deploy %s", req.Name)
+	}
+	return want, nil
 }
 
 func (e *Engine) check(want *declared) error {

@@ -91,6 +91,36 @@ func (e *Engine) LiveStacks(_ context.Context, names []string) (map[string]map[s
 	return all, nil
 }
 
+// LookOnce is one look. The engine that it gives reads what was there then, and each read may be made to fail.
+func (e *Engine) LookOnce(context.Context) (stack.Backend, error) {
+	e.cluster.mu.Lock()
+	defer e.cluster.mu.Unlock()
+	if err := e.cluster.read("LookOnce"); err != nil {
+		return nil, err
+	}
+	seen := e.cluster.snapshot()
+	return e.with(func(e *Engine) { e.cluster = seen }), nil
+}
+
+// snapshot is a cluster of its own, as this one is at the moment. The caller holds the lock.
+func (c *Cluster) snapshot() *Cluster {
+	seen := NewCluster()
+	seen.networks, seen.nodes, seen.failRead = maps.Clone(c.networks), c.nodes, c.failRead
+	for name, s := range c.stacks {
+		placed := placed{
+			owner: s.owner, services: make(map[string]*service, len(s.services)),
+			networks: maps.Clone(s.networks), configs: maps.Clone(s.configs), secrets: maps.Clone(s.secrets),
+		}
+		for service, there := range s.services {
+			copied := *there
+			copied.fields = maps.Clone(there.fields)
+			placed.services[service] = &copied
+		}
+		seen.stacks[name] = &placed
+	}
+	return seen
+}
+
 func (c *Cluster) live(name string) map[string]stack.Service {
 	services := map[string]stack.Service{}
 	if s := c.stacks[name]; s != nil {

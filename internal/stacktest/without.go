@@ -13,7 +13,7 @@ func Capabilities() []string {
 	return []string{
 		"RegistryAuth", "ForbidSecrets", "AllowedReferences", "SelfRelease", "OutOfBand",
 		"StackServicesReader", "StacksReader", "LiveDrift", "NetworkNamer", "DeclaredLister",
-		"ResourceLister", "ResourceRemover", "SwarmSizer", "OwnerLister", "DriftReader",
+		"ResourceLister", "ResourceRemover", "SwarmSizer", "OwnerLister", "DriftReader", "OnceLooker", "DeployChecker",
 	}
 }
 
@@ -23,6 +23,16 @@ const Everything = "everything"
 // driftReader is reconcile.DriftReader.
 type driftReader interface {
 	LiveStacks(ctx context.Context, names []string) (map[string]map[string]stack.Service, error)
+}
+
+// onceLooker is reconcile.OnceLooker.
+type onceLooker interface {
+	LookOnce(ctx context.Context) (stack.Backend, error)
+}
+
+// deployChecker is reconcile.DeployChecker.
+type deployChecker interface {
+	CheckDeploy(ctx context.Context, req stack.DeployRequest) error
 }
 
 // Without gives the engine without one capability, which the backends that its With… methods give lack as well. With no
@@ -109,6 +119,16 @@ func Without(e *Engine, name string) stack.Backend {
 		return struct {
 			*Engine
 			driftReader
+		}{Engine: e}
+	case "OnceLooker":
+		return struct {
+			*Engine
+			onceLooker
+		}{Engine: e}
+	case "DeployChecker":
+		return struct {
+			*Engine
+			deployChecker
 		}{Engine: e}
 	case Everything:
 		return struct{ stack.Backend }{e}

@@ -84,17 +84,29 @@ func (d *deployment) mayReplaceItself() error {
 	return nil
 }
 
-// replaceItself updates the stack that the calling program runs in.
+// replaceItself updates the stack that the calling program runs in. When ctx ends the update is left behind, for Close to cut
+// off: it may be waiting for the end of this very program.
 func (d *deployment) replaceItself(ctx context.Context) error {
-	const operation = "deploy stack %.256q, which this program runs in"
+	ended := make(chan error, 1) // with room, for an update that is left behind
+	go func() { ended <- d.updateItself(ctx) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return errmask.Maskf(err, "deploy stack %.256q, which this program runs in", d.req.Name)
+}
+
+func (d *deployment) updateItself(ctx context.Context) error {
 	unlock, err := d.engine.locks.lock(ctx, d.req.Name)
 	if err != nil {
-		return errmask.Maskf(err, operation, d.req.Name)
+		return err
 	}
 	defer unlock()
 	found, err := d.look(ctx)
-	if err == nil {
-		err = d.converge(ctx, found)
+	if err != nil {
+		return err
 	}
-	return errmask.Maskf(err, operation, d.req.Name)
+	return d.converge(ctx, found)
 }

@@ -35,7 +35,17 @@ type deployment struct {
 // An update that fails is an error with a *controller.UpdateFailure, which says which slices are new and which old. When ctx
 // ends, what is under way is brought to its end before DeployStack returns.
 func (e *Engine) DeployStack(ctx context.Context, req stack.DeployRequest) error {
-	return errmask.Maskf(e.deploy(ctx, req), "deploy stack %.256q", req.Name)
+	return errmask.Maskf(e.anew().deploy(ctx, req), "deploy stack %.256q", req.Name)
+}
+
+// CheckDeploy gives the error with which DeployStack would refuse this request before it writes anything, and nil where it
+// would deploy it or find nothing to do (reconcile.DeployChecker). It looks at the cluster once, and changes nothing.
+func (e *Engine) CheckDeploy(ctx context.Context, req stack.DeployRequest) error {
+	d, err := e.newDeployment(req)
+	if err == nil {
+		_, _, err = d.mayBegin(ctx)
+	}
+	return errmask.Maskf(err, "deploy stack %.256q", req.Name)
 }
 
 func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
@@ -48,15 +58,9 @@ func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
 		return err
 	}
 	defer unlock()
-	found, err := d.look(ctx)
+	found, done, err := d.mayBegin(ctx)
 	if err != nil {
 		return err
-	}
-	own, done := e.isOwn(req.Name), d.upToDate(found)
-	if own && !done {
-		if err := d.mayReplaceItself(); err != nil {
-			return err
-		}
 	}
 	// What is there already is recorded as well: an earlier record may be lost, or be somebody else's file.
 	if err := e.config.Store.AddRevision(ctx, req.Owner, req.Name, req.Manifest); err != nil {
@@ -65,7 +69,7 @@ func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
 	switch {
 	case done:
 		return nil
-	case own:
+	case e.isOwn(req.Name):
 		e.hold(d.replaceItself)
 		return nil
 	}
@@ -99,9 +103,21 @@ func (e *Engine) newDeployment(req stack.DeployRequest) (*deployment, error) {
 	return d, nil
 }
 
+// mayBegin gives the stack's units, and whether all is as declared, unless something forbids the deployment.
+func (d *deployment) mayBegin(ctx context.Context) (found []fleet.UnitDetail, done bool, err error) {
+	if found, err = d.look(ctx); err != nil {
+		return nil, false, err
+	}
+	done = d.upToDate(found)
+	if !done && d.engine.isOwn(d.req.Name) {
+		err = d.mayReplaceItself()
+	}
+	return found, done, err
+}
+
 // look gives the stack's units, unless some are there that forbid the deployment.
 func (d *deployment) look(ctx context.Context) ([]fleet.UnitDetail, error) {
-	near, err := d.engine.look(ctx, fleet.Selector{Groups: []string{d.req.Name}, Names: d.refs.units()})
+	near, err := d.engine.lookNear(ctx, d.req.Name, d.refs.units())
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestDeployStampsGroupOwnerAndRevision(t *testing.T) {
 		assert.Regexp(t, `^Group=web\nOwner=alice & co/x\nRevision=[0-9a-f]{16}\n$`, first)
 
 		names := b.names("web-")
-		b.mustDeploy("alice & co/x", "web", webManifest("slices: 2\nready-secs: 3\n# more\n", "v1"))
+		b.mustDeploy("alice & co/x", "web", webManifest("slices: 2\nready-secs: 3\nwave: 4\n# more\n", "v1"))
 		assert.Subset(t, b.names("web-"), names, "another number replaces nothing")
 		assert.Equal(t, first, stamp())
 		b.mustDeploy("alice & co/x", "web", webManifest("slices: 1\n", "v2"))

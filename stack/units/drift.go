@@ -112,6 +112,9 @@ func (e *Engine) liveStacks(ctx context.Context, names []string) (map[string]map
 		return live, nil
 	}
 	for attempt := 1; ; attempt++ {
+		if attempt > 1 {
+			e = e.anew()
+		}
 		found, err := e.look(ctx, fleet.Selector{Groups: names})
 		if err != nil {
 			return nil, err

@@ -21,6 +21,7 @@ import (
 //	max-growth: 1
 //	min-alive: 2
 //	ready-secs: 30
+//	wave: 1
 //	-- web-app@.service --
 //	[Service]
 //	ExecStart=/bin/serve
@@ -38,10 +39,13 @@ type Manifest struct {
 	MinAlive *int
 	// ReadySecs is for how many seconds a new slice has to run until it counts as running.
 	ReadySecs int
+	// Wave says when the stack's turn is among others: those of lower waves come first. It may be negative. The engine does not
+	// look at it: whoever deploys many stacks does, as reconcile.Declared has it.
+	Wave int
 }
 
 // ParseManifest reads a manifest. What is wrong with it is a *stack.ManifestError: a line before the first file that is no
-// "key: value" of the four keys, a key that is there twice, a value that is none or can't be kept to, a file whose name is not
+// "key: value" of the five keys, a key that is there twice, a value that is none or can't be kept to, a file whose name is not
 // that of a unit, or is there twice, units with and without slices, a content that a fleet cluster would refuse or lose a part
 // of, a section X-Squadron, which is the engine's, and no file at all. Its File is the unit's name, and its Line the one in
 // that file; or File is empty, and Line the one in the text.

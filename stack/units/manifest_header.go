@@ -12,6 +12,9 @@ const (
 	maxReadySecs = 365 * 24 * 60 * 60
 )
 
+// maxWave bounds the numbers of waves, on either side of 0.
+const maxWave = 1_000_000
+
 // headerKey is one of the keys that stand before the first file.
 type headerKey struct {
 	name        string
@@ -33,6 +36,9 @@ var headerKeys = []headerKey{
 	{"ready-secs", 0, maxReadySecs,
 		func(m *Manifest, n int) { m.ReadySecs = n },
 		func(m Manifest) (int, bool) { return m.ReadySecs, m.ReadySecs != 0 }},
+	{"wave", -maxWave, maxWave,
+		func(m *Manifest, n int) { m.Wave = n },
+		func(m Manifest) (int, bool) { return m.Wave, m.Wave != 0 }},
 }
 
 func valueOf(n *int) (int, bool) {

@@ -22,6 +22,7 @@ slices: 3
 max-growth: 1
 min-alive:2
 ready-secs:  30
+wave: -2
 -- web-app@.service --
 [Service]
 ExecStart=/bin/serve
@@ -35,7 +36,7 @@ ExecStart=/bin/log`
 			{Name: "web-app@.service", Content: "[Service]\nExecStart=/bin/serve\n"},
 			{Name: "web-log@.service", Content: "[Service]\nExecStart=/bin/log\n"},
 		},
-		Slices: 3, MaxGrowth: new(1), MinAlive: new(2), ReadySecs: 30,
+		Slices: 3, MaxGrowth: new(1), MinAlive: new(2), ReadySecs: 30, Wave: -2,
 	}, manifest)
 
 	formatted, err := manifest.Format()
@@ -49,6 +50,7 @@ ExecStart=/bin/log`
 	assert.Zero(t, plain.Slices)
 	assert.Nil(t, plain.MaxGrowth)
 	assert.Nil(t, plain.MinAlive)
+	assert.Zero(t, plain.Wave)
 }
 
 func TestBadManifestsNameFileAndLine(t *testing.T) {
@@ -71,6 +73,8 @@ func TestBadManifestsNameFileAndLine(t *testing.T) {
 		"too many":                  {"slices: 99999999999999999999\n" + web, "", 1, "from 1 to"},
 		"negative":                  {"\nmin-alive: -1\n" + web, "", 2, "from 0 to"},
 		"a year and more":           {"ready-secs: 99999999\n" + web, "", 1, "ready-secs"},
+		"a wave that is none":       {"wave: first\n" + web, "", 1, "from -1000000 to 1000000"},
+		"a wave too far":            {"wave: -1000001\n" + web, "", 1, "from -1000000 to"},
 		"more alive than there are": {"slices: 2\nmin-alive: 3\n" + web, "", 2, "of 2 slices"},
 		"bounds that allow nothing": {"slices: 2\nmin-alive: 2\nmax-growth: 0\n" + web, "", 2, "none could ever be replaced"},
 		"slices of no slices":       {"slices: 2\n" + file("web.service", service("v1")), "", 1, "slices is 2"},
@@ -121,6 +125,7 @@ func TestFormatRefusesWhatWouldNotComeBack(t *testing.T) {
 			Content: "[Service]\nExecStart=/bin/x \\\n-- web-x.service --\n"}}},
 		"no unit file":    {Units: []controller.Unit{{Name: "web.service", Content: "text"}}},
 		"negative slices": {Slices: -1, Units: []controller.Unit{{Name: "web@.service", Content: service("v1")}}},
+		"a wave too far":  {Wave: 1_000_001, Units: []controller.Unit{{Name: "web.service", Content: service("v1")}}},
 		"negative bound":  {MinAlive: new(-1), Units: []controller.Unit{{Name: "web@.service", Content: service("v1")}}},
 	}
 	for name, manifest := range tests {
@@ -167,7 +172,7 @@ func TestManifestOf(t *testing.T) {
 }
 
 func FuzzManifest(f *testing.F) {
-	f.Add(webManifest("slices: 3\nmax-growth: 1\nmin-alive: 2\nready-secs: 30\n", "v1"))
+	f.Add(webManifest("slices: 3\nmax-growth: 1\nmin-alive: 2\nready-secs: 30\nwave: -1\n", "v1"))
 	f.Add("# comment\n\n" + file("db.service", service("v1")) + file("db-log.service", "[Service]\nExecStart=/bin/x \\\n  -- y --\n"))
 	f.Add("-- a.service --\r\n[Service]\r\nExecStart=x\r\n-- a.service --")
 	f.Add("slices: 1\n-- -- --\n")

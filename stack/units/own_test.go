@@ -97,12 +97,39 @@ func TestSelfReleaseOfAProcessThatEnds(t *testing.T) {
 		waitUntil(func() bool { unit, there := b.cluster.Unit(old); return !there || unit.Desired != "launched" })
 		end()
 		<-done
-		assert.Contains(t, b.running("ctl"), "v2")
+		require.NoError(t, b.engine.Close())
+		assert.Len(t, b.names("ctl"), 2, "the successor is there, and the old one has yet to be destroyed")
 
 		successor := b.newEngine(b.store)
 		require.NoError(t, deployWith(t.Context(), successor, "alice", "ctl", next))
 		require.NoError(t, successor.Close())
 		assert.Equal(t, map[string]int{"v2": 1}, b.running("ctl"))
+	})
+}
+
+// TestSelfReleaseDoesNotKeepTheProcess has a process asked to end by the update that it is waiting for: its slice is there as
+// long as it is.
+func TestSelfReleaseDoesNotKeepTheProcess(t *testing.T) {
+	timing := fleettest.Fast()
+	timing.Stop = time.Hour
+	onBenchOf(t, fleettest.Config{Timing: timing}, "ctl", func(t *testing.T, b *bench) {
+		b.deployed(ctlManifest("slices: 1\n", "v1"))
+		old := b.names("ctl")[0]
+		var apply func(context.Context) error
+		backend := b.engine.WithSelfRelease(func(f func(context.Context) error) { apply = f })
+		require.NoError(t, deployWith(t.Context(), backend, "alice", "ctl", ctlManifest("slices: 1\n", "v2")))
+		process, end := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- apply(process) }()
+		waitUntil(func() bool {
+			unit, _ := b.cluster.Unit(old)
+			return len(unit.On) == 1 && unit.On[0].Active == "deactivating"
+		})
+		asked := time.Now()
+		end()
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.NoError(t, b.engine.Close())
+		assert.Less(t, time.Since(asked), time.Second)
 	})
 }
 

@@ -36,7 +36,7 @@ func (e *Engine) remove(ctx context.Context, name string, match lens) error {
 		return err
 	}
 	defer unlock()
-	found, err := e.lookAtStack(ctx, name)
+	found, err := e.anew().lookAtStack(ctx, name)
 	if err != nil {
 		return err
 	}

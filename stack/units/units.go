@@ -8,9 +8,10 @@
 // # What an Engine can do
 //
 // An Engine is a stack.Backend, and offers these of package capability: AllowedReferences, SelfRelease, StackServicesReader,
-// StacksReader, LiveDrift, DeclaredLister, ResourceRemover and SwarmSizer; and stack.OwnerLister. It leaves out RegistryAuth,
-// ForbidSecrets, NetworkNamer and ResourceLister, since units know no such things, and OutOfBand, since fleet knows no
-// compare-and-swap: nobody learns that somebody else wrote at the same moment.
+// StacksReader, LiveDrift, DeclaredLister, ResourceRemover and SwarmSizer; stack.OwnerLister; and what package reconcile asks
+// for beside: LiveStacks, LookOnce and CheckDeploy. It leaves out RegistryAuth, ForbidSecrets, NetworkNamer and ResourceLister,
+// since units know no such things, and OutOfBand, since fleet knows no compare-and-swap: nobody learns that somebody else wrote
+// at the same moment.
 //
 // For want of that, two owners who deploy a stack of one name in the same moment, neither having been there before, are not
 // kept apart. Later passes show it: each finds the other's stamp and is refused.
@@ -55,6 +56,7 @@ type Engine struct {
 	*core
 	allow stack.Allow
 	hold  capability.DeferSelf
+	seen  *seen // what its reads go by; nil where each looks at the cluster
 }
 
 // core is what an Engine shares with those made of it.
@@ -126,10 +128,18 @@ func New(config Config) (*Engine, error) {
 // Close ends what the engine is doing and waits for it: it fails with context.Canceled in its errors' chains. The Fleet stays
 // open.
 func (e *Engine) Close() error {
+	var err error
 	if closer, ok := e.controller.(io.Closer); ok {
-		return closer.Close()
+		err = closer.Close()
 	}
-	return nil
+	if own := e.config.Own; own != "" { // an update of it may have been left behind
+		unlock, lockErr := e.locks.lock(context.Background(), own)
+		if lockErr != nil {
+			return errors.Join(err, lockErr)
+		}
+		unlock()
+	}
+	return err
 }
 
 // WithAllowedReferences implements capability.AllowedReferences. Of allow, HostPaths and Units are looked at: units know
@@ -156,7 +166,8 @@ func (e *Engine) WithAllowedReferences(allow stack.Allow) stack.Backend {
 // WithSelfRelease implements capability.SelfRelease. Handed over is the whole update of the own stack, once it is sure that
 // something has to be done: the process ends at that point of it where its own slice goes, after its successor has become
 // ready, since the own stack is updated with a MaxGrowth of 1 at least. What is left to do then the successor does in its first
-// pass. A stack without slices would be stopped before its successor is there, with nobody left to make that; so it is a
+// pass. When the context of what was handed over ends, as it does where the process is asked to end, the update does not keep
+// the process: it is left behind, half done, and Close cuts it off. A stack without slices would be stopped before its successor is there, with nobody left to make that; so it is a
 // *stack.ManifestError.
 func (e *Engine) WithSelfRelease(hold capability.DeferSelf) stack.Backend {
 	if hold == nil {

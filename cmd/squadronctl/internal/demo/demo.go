@@ -19,9 +19,9 @@ type Config struct {
 	// Socket is the path of the unix socket on which the cluster can be reached; by default squadron-demo.sock in
 	// XDG_RUNTIME_DIR or, where that is not set, a name with the user's number in os.TempDir. Other users can't connect.
 	Socket string
-	// Dir is where the groups' unit files are written, a directory for each group. It is made where it is missing and
-	// stays in the end, and files that are there already are left as they are. By default a new directory is made beside
-	// the socket, and removed in the end.
+	// Dir is where the groups' unit files are written, a directory for each group, and stacks, a directory of declared
+	// stacks that are not on the cluster. It is made where it is missing and stays in the end, and files that are there
+	// already are left as they are. By default a new directory is made beside the socket, and removed in the end.
 	Dir string
 	// Out is where the demo says what there is to try; nil for nowhere. Once anything is written the cluster can be reached.
 	Out io.Writer

@@ -141,7 +141,7 @@ func TestGroupsAreThereAtOnce(t *testing.T) {
 
 func TestGroupsAreValid(t *testing.T) {
 	d := start(t, Config{})
-	dirs, err := filepath.Glob(filepath.Join(d.dir, "[^b]*"))
+	dirs, err := filepath.Glob(filepath.Join(d.dir, "[^bs]*"))
 	require.NoError(t, err)
 	require.Len(t, dirs, len(running))
 	for _, dir := range append(dirs, filepath.Join(d.dir, "broken", "web")) {
@@ -177,7 +177,8 @@ func TestUpdate(t *testing.T) {
 func TestInvitation(t *testing.T) {
 	d := start(t, Config{})
 	assert.Contains(t, d.said, "\n  export SQUADRON_ENDPOINT=unix://"+d.socket+"\n")
-	assert.Equal(t, 6, strings.Count(d.said, "\n  squadronctl "))
+	assert.Contains(t, d.said, "\n  export SQUADRON_STATE="+d.dir+"/state\n", "nothing of what was tried stays")
+	assert.Equal(t, 8, strings.Count(d.said, "\n  squadronctl "))
 	assert.Contains(t, d.said, "  squadronctl update "+d.dir+"/web\n")
 	for word, want := range map[string]string{"/a/b.c": "/a/b.c", "/a b": "'/a b'", "it's": `'it'\''s'`, "": "''"} {
 		assert.Equal(t, want, quoted(word))

@@ -32,5 +32,6 @@ func ExampleRun() {
 	// mail
 	// queue
 	// report
+	// stacks
 	// web
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // groups are the unit files of the demo's groups, a directory for each: what Run writes, and an operator would have in a
-// repository. broken holds releases that don't run.
+// repository. broken holds releases that don't run, and stacks what can be declared and is not there yet.
 //
 //go:embed groups
 var groups embed.FS

@@ -37,6 +37,8 @@ type Stack struct {
 	Name string
 	// Manifest is what package units takes.
 	Manifest string
+	// Wave is the manifest's, and 0 for a group's directory.
+	Wave int
 	// File is the manifest's file, or the group's directory, with the path that Read was given.
 	File string
 }
@@ -104,7 +106,7 @@ func readFile(path, name string) (Stack, error) {
 	if err != nil {
 		return Stack{}, inFile(path, text, err)
 	}
-	return Stack{Name: name, Manifest: text, File: path}, nil
+	return Stack{Name: name, Manifest: text, Wave: manifest.Wave, File: path}, nil
 }
 
 // readRegular reads a file. What is no regular one is not even opened: a pipe would block.

@@ -31,7 +31,7 @@ func write(t testing.TB, files map[string]string) string {
 
 func TestRead(t *testing.T) {
 	dir := write(t, map[string]string{
-		"web.txtar":              "slices: 2\n-- web@.service --\n" + service,
+		"web.txtar":              "slices: 2\nwave: 3\n-- web@.service --\n" + service,
 		"ledger/ledger.service":  service,
 		"ledger/notes.txt":       "",
 		"README.md":              "",
@@ -51,6 +51,8 @@ func TestRead(t *testing.T) {
 	}
 	assert.Equal(t, []string{"ledger", "link", "web"}, names)
 	assert.Equal(t, filepath.Join(dir, "web.txtar"), listing.Stacks[2].File)
+	assert.Equal(t, 3, listing.Stacks[2].Wave)
+	assert.Zero(t, listing.Stacks[0].Wave, "a group's directory says nothing of waves")
 	assert.Equal(t, []string{"README.md"}, listing.Others)
 	require.Len(t, listing.Faults, 1, "the directory of link's unit file has another name than its group")
 	assert.ErrorContains(t, listing.Faults[0], filepath.Join(dir, "linked-to", "link.service"))
