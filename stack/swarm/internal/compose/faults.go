@@ -1,0 +1,48 @@
+package compose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/squadronctl/squadron/stack"
+)
+
+// faults are what is wrong with a manifest, gathered so that all of it is told at once.
+type faults struct {
+	all []*stack.ManifestError
+}
+
+// most is how many faults are told; who has more is told these first.
+const most = 50
+
+// add notes a fault at a line.
+func (f *faults) add(line int, format string, args ...any) {
+	f.wrap(line, fmt.Errorf(format, args...))
+}
+
+// wrap notes a fault that there is an error for. One that is noted already is noted no second time.
+func (f *faults) wrap(line int, err error) {
+	made := &stack.ManifestError{Line: max(line, 1), Err: err}
+	known := slices.ContainsFunc(f.all, func(other *stack.ManifestError) bool { return other.Error() == made.Error() })
+	if len(f.all) < most && !known {
+		f.all = append(f.all, made)
+	}
+}
+
+// any says whether there are any.
+func (f *faults) any() bool { return len(f.all) > 0 }
+
+// err gives them as one error, in the order of their lines: nil where there is none, a *stack.ManifestError where there is one.
+func (f *faults) err() error {
+	slices.SortStableFunc(f.all, func(a, b *stack.ManifestError) int { return cmp.Compare(a.Line, b.Line) })
+	if len(f.all) == 1 {
+		return f.all[0]
+	}
+	joined := make([]error, len(f.all))
+	for i, fault := range f.all {
+		joined[i] = fault
+	}
+	return errors.Join(joined...)
+}

@@ -1,0 +1,190 @@
+package compose
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/format"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/moby/moby/api/types/mount"
+)
+
+// volume is a named volume, with what a mount of it says of how a node makes it.
+type volume struct {
+	Volume
+	labels     map[string]string
+	driver     *mount.Driver
+	references []Reference
+}
+
+// mounts reads the list of a service's volumes, in its order.
+func (m *maker) mounts(from *node, of *Service) []mount.Mount {
+	var made []mount.Mount
+	from.each(func(n *node) {
+		read, ok := m.readMount(n)
+		if !ok {
+			return
+		}
+		one, ok := m.mount(n, read, of)
+		if !ok {
+			return
+		}
+		if slices.ContainsFunc(made, func(other mount.Mount) bool { return path.Clean(other.Target) == path.Clean(one.Target) }) {
+			m.found.add(n.line, "there is a mount at %s already", one.Target)
+		}
+		made = append(made, one)
+	})
+	return made
+}
+
+// shortOptions are those of the short syntax, and of which type of mount.
+var shortOptions = map[string]string{
+	"ro": "", "rw": "", "nocopy": types.VolumeTypeVolume,
+	"rprivate": types.VolumeTypeBind, "private": types.VolumeTypeBind, "rshared": types.VolumeTypeBind,
+	"shared": types.VolumeTypeBind, "rslave": types.VolumeTypeBind, "slave": types.VolumeTypeBind,
+}
+
+// readMount reads one item of the list, in its short syntax or its long one.
+func (m *maker) readMount(n *node) (types.ServiceVolumeConfig, bool) {
+	var read types.ServiceVolumeConfig
+	if n.kind != mapping {
+		read, err := format.ParseVolume(n.text())
+		if err != nil {
+			m.found.add(n.line, "the volume %.200q: %w", n.text(), err)
+			return read, false
+		}
+		return read, m.checkShort(n, read)
+	}
+	read.Type, read.Source, read.Target = n.child("type").text(), n.child("source").text(), n.child("target").text()
+	read.ReadOnly = n.child("read_only").text() == "true"
+	for _, section := range []string{types.VolumeTypeBind, types.VolumeTypeVolume, types.VolumeTypeTmpfs} {
+		if !n.child(section).isNull() && section != read.Type {
+			m.found.add(n.lineOf(section), "a mount of type %.80q has no options of %s", read.Type, section)
+			return read, false
+		}
+	}
+	if bind := n.child("bind"); !bind.isNull() {
+		read.Bind = &types.ServiceVolumeBind{Propagation: m.oneOf(bind.child("propagation"), format.Propagations...)}
+	}
+	if of := n.child("volume"); !of.isNull() {
+		read.Volume = &types.ServiceVolumeVolume{NoCopy: of.child("nocopy").text() == "true"}
+	}
+	if tmpfs := n.child("tmpfs"); !tmpfs.isNull() {
+		read.Tmpfs = &types.ServiceVolumeTmpfs{Size: types.UnitBytes(m.bytes(tmpfs.child("size")))}
+	}
+	return read, true
+}
+
+// checkShort refuses options that the parser lets pass, and those of another type.
+func (m *maker) checkShort(n *node, read types.ServiceVolumeConfig) bool {
+	parts := strings.Split(n.text(), ":")
+	if len(parts) < 3 {
+		return true
+	}
+	for _, option := range strings.Split(parts[len(parts)-1], ",") {
+		of, known := shortOptions[option]
+		if !known || of != "" && of != read.Type {
+			m.found.add(n.line, "a %s has no option %.80q", read.Type, option)
+			return false
+		}
+	}
+	return true
+}
+
+func (m *maker) mount(n *node, from types.ServiceVolumeConfig, of *Service) (mount.Mount, bool) {
+	made := mount.Mount{Type: mount.Type(from.Type), Source: from.Source, Target: from.Target, ReadOnly: from.ReadOnly}
+	if !path.IsAbs(from.Target) {
+		m.found.add(n.lineOf("target"), "the target %.200q of a mount is no absolute path", from.Target)
+		return made, false
+	}
+	switch from.Type {
+	case types.VolumeTypeBind:
+		return made, m.bind(n, from, &made, of)
+	case types.VolumeTypeVolume:
+		return made, m.named(n, from, &made, of)
+	case types.VolumeTypeTmpfs:
+		if from.Source != "" {
+			m.found.add(n.lineOf("source"), "a tmpfs has no source")
+			return made, false
+		}
+		if from.Tmpfs != nil {
+			made.TmpfsOptions = &mount.TmpfsOptions{SizeBytes: int64(from.Tmpfs.Size)}
+		}
+		return made, true
+	default:
+		m.found.add(n.lineOf("type"), "the type %.80q of a mount is none of volume, bind and tmpfs", from.Type)
+		return made, false
+	}
+}
+
+func (m *maker) bind(n *node, from types.ServiceVolumeConfig, made *mount.Mount, of *Service) bool {
+	if !path.IsAbs(from.Source) {
+		m.found.add(n.lineOf("source"), "the source %.200q of a bind is no absolute path: a node knows nothing of the manifest's place",
+			from.Source)
+		return false
+	}
+	if from.Bind != nil && from.Bind.Propagation != "" {
+		made.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(from.Bind.Propagation)}
+	}
+	of.References = append(of.References, Reference{KindHostPath, path.Clean(from.Source), n.lineOf("source")})
+	return true
+}
+
+// named mounts a volume by name, or one that has none and is made for each container.
+func (m *maker) named(n *node, from types.ServiceVolumeConfig, made *mount.Mount, of *Service) bool {
+	if from.Source == "" {
+		if from.Volume != nil && from.Volume.NoCopy {
+			made.VolumeOptions = &mount.VolumeOptions{NoCopy: true}
+		}
+		return true
+	}
+	v := m.volume(from.Source, n.lineOf("source"))
+	if v == nil {
+		return false
+	}
+	made.Source = v.Name
+	made.VolumeOptions = &mount.VolumeOptions{Labels: v.labels, DriverConfig: v.driver}
+	if from.Volume != nil {
+		made.VolumeOptions.NoCopy = from.Volume.NoCopy
+	}
+	if v.External || !strings.HasPrefix(v.Name, m.name+"_") {
+		of.References = append(of.References, Reference{KindVolume, v.Name, n.lineOf("source")})
+	}
+	for _, reference := range v.references {
+		if !slices.Contains(of.References, reference) {
+			of.References = append(of.References, reference)
+		}
+	}
+	return true
+}
+
+// volume gives a named volume by its key; nil is a fault that has been noted.
+func (m *maker) volume(key string, line int) *volume {
+	if known := m.used.volumes[key]; known != nil {
+		return known
+	}
+	all := m.root.child("volumes")
+	if all == nil || !has(all, key) {
+		m.found.add(line, "the volume %.80q is not declared", key)
+		return nil
+	}
+	from := all.child(key)
+	made := &volume{Volume: Volume{Key: key, Line: all.lineOf(key)}}
+	if made.Name, made.External = m.nameOf(key, from); !made.External {
+		made.labels = m.stamped(from.child("labels"))
+		driver, options := from.child("driver").text(), from.child("driver_opts")
+		if driver != "" || !options.isNull() {
+			made.driver = &mount.Driver{Name: driver}
+		}
+		if !options.isNull() {
+			made.driver.Options = m.labels(options)
+			made.references = m.volumePaths(driver, options)
+		}
+	}
+	if m.used.volumes == nil {
+		m.used.volumes = map[string]*volume{}
+	}
+	m.used.volumes[key] = made
+	return made
+}
