@@ -62,20 +62,40 @@ func New() *Monitor {
 
 // Observe takes up a pass that has ended. What it holds must not be changed afterwards.
 func (m *Monitor) Observe(pass Pass) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
 	m.passes.Observe(pass.Report.Ended.Sub(pass.Report.Started).Seconds())
-	for _, s := range pass.Report.Stacks {
-		if s.Action == reconcile.ActionDeployed || s.Action == reconcile.ActionFailed {
-			m.deployments.WithLabelValues(string(s.Action)).Inc()
-		}
-	}
+	m.countDeployments(pass.Report)
 	for _, item := range pass.Swept.Items {
 		if item.Outcome == prune.Removed || item.Outcome == prune.Failed {
 			m.swept.WithLabelValues(string(item.Outcome)).Inc()
 		}
 	}
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
 	m.last = &pass
+}
+
+// countDeployments counts those of a pass. The one of the process's own stack ends after the pass has been reported, so the next
+// report tells how, where there is one.
+func (m *Monitor) countDeployments(report reconcile.Report) {
+	held := map[string]int{} // failures until then, by stack
+	if m.last != nil {
+		for _, s := range m.last.Report.Stacks {
+			if s.Action == reconcile.ActionHeld {
+				held[s.Name] = s.Failures
+			}
+		}
+	}
+	for _, s := range report.Stacks {
+		failures, wasHeld := held[s.Name]
+		switch {
+		case s.Action == reconcile.ActionDeployed || s.Action == reconcile.ActionFailed:
+			m.deployments.WithLabelValues(string(s.Action)).Inc()
+		case wasHeld && s.Failures > failures:
+			m.deployments.WithLabelValues(string(reconcile.ActionFailed)).Inc()
+		case wasHeld && s.Sync == reconcile.Synced:
+			m.deployments.WithLabelValues(string(reconcile.ActionDeployed)).Inc()
+		}
+	}
 }
 
 // Handler answers

@@ -92,6 +92,33 @@ func TestMetrics(t *testing.T) {
 	assert.Contains(t, text, "go_goroutines")
 }
 
+// What a pass holds back ends after its report, and is counted with the next.
+func TestHeldDeployments(t *testing.T) {
+	m := monitor.New()
+	own := func(action reconcile.Action, sync reconcile.Sync, failures int) {
+		m.Observe(passOf(reconcile.StackReport{Name: "ctl", Sync: sync, Action: action, Failures: failures}))
+	}
+	counted := func(deployed, failed int) {
+		t.Helper()
+		_, text := get(m, "/metrics")
+		assert.Contains(t, text, fmt.Sprintf("squadron_deployments_total{outcome=\"deployed\"} %d\n", deployed))
+		assert.Contains(t, text, fmt.Sprintf("squadron_deployments_total{outcome=\"failed\"} %d\n", failed))
+	}
+	own(reconcile.ActionHeld, reconcile.OutOfSync, 0)
+	counted(0, 0)
+	own(reconcile.ActionBackoff, reconcile.OutOfSync, 1)
+	own(reconcile.ActionBackoff, reconcile.OutOfSync, 1)
+	counted(0, 1)
+	own(reconcile.ActionHeld, reconcile.OutOfSync, 1)
+	own(reconcile.ActionHeld, reconcile.OutOfSync, 1) // its report could not be recorded
+	counted(0, 1)
+	own(reconcile.ActionHeld, reconcile.OutOfSync, 2)
+	counted(0, 2)
+	own(reconcile.ActionNone, reconcile.Synced, 0)
+	own(reconcile.ActionNone, reconcile.Synced, 0)
+	counted(1, 2)
+}
+
 // Two monitors share nothing.
 func TestNoGlobalState(t *testing.T) {
 	one, other := monitor.New(), monitor.New()
