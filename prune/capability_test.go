@@ -52,6 +52,17 @@ var features = map[string]func(t *testing.T, b *bench) bool{
 		b.sweep(all...)
 		return apart == 0
 	},
+	"OnceLooker": func(_ *testing.T, b *bench) bool {
+		looks := 0
+		b.cluster.FailReads(func(op string) error {
+			if op == "LookOnce" {
+				looks++
+			}
+			return nil
+		})
+		b.sweep()
+		return looks == 1 || b.lacks == "OwnerLister" // what proves by the store alone is read anew
+	},
 	"ResourceLister": func(_ *testing.T, b *bench) bool {
 		b.deploy("ops", "web", "service app\nconfig old")
 		return b.lacks == "DeclaredLister" || slices.Contains(found(b, declared("web", "service app")), "config web web_old")

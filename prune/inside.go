@@ -42,15 +42,20 @@ type reading struct {
 }
 
 // sweepDeclared looks into the declared stacks that are there and the owner's.
-func (s *sweep) sweepDeclared(ctx context.Context, owned map[string]bool) error {
+func (s *sweep) sweepDeclared(ctx context.Context) error {
 	lister, ok := s.Backend.(capability.DeclaredLister)
 	if !ok { // nothing can be proven
 		return nil
 	}
+	if s.old && len(s.Declared) > 0 {
+		if err := s.look(ctx); err != nil {
+			return err
+		}
+	}
 	var ours []Declared
 	var of []string
 	for _, d := range s.Declared {
-		if owned[d.Name] && !d.Keep {
+		if s.owned[d.Name] && !d.Keep {
 			ours, of = append(ours, d), append(of, d.Name)
 		}
 	}
@@ -75,8 +80,8 @@ func (s *sweep) states(ctx context.Context, of []string) (map[string]reading, er
 	if len(of) == 0 {
 		return nil, nil
 	}
-	many, canMany := s.Backend.(capability.StacksReader)
-	one, canOne := s.Backend.(capability.StackServicesReader)
+	many, canMany := s.reads.(capability.StacksReader)
+	one, canOne := s.reads.(capability.StackServicesReader)
 	if canMany && (len(of) > 1 || !canOne) {
 		return s.statesAtOnce(ctx, many, of)
 	}
@@ -88,7 +93,7 @@ func (s *sweep) states(ctx context.Context, of []string) (map[string]reading, er
 				st.services, err = one.ReadStackServices(ctx, name)
 				return err
 			}
-			st.services = s.Backend.StackServices(ctx, name)
+			st.services = s.reads.StackServices(ctx, name)
 			return nil
 		})
 		read[name] = st
@@ -157,7 +162,7 @@ func (s *sweep) extra(ctx context.Context, name string, services []stack.Service
 			live.add(KindService, service.Name, "")
 		}
 	}
-	if drift, ok := s.Backend.(capability.LiveDrift); ok && !live.empty() {
+	if drift, ok := s.reads.(capability.LiveDrift); ok && !live.empty() {
 		err := s.guarded(ctx, "read the services of", name, func() error {
 			there, err := drift.LiveServices(ctx, name)
 			for service := range live[KindService] {

@@ -84,8 +84,8 @@ func (c Config) validate() error {
 //
 // What goes wrong with one stack stands in the report and stops no other; Report.Err has it as one error. The error of
 // Sweep itself is a Config that can't work, a list of the owner's stacks that could not be had, in which case nothing
-// was removed, states that could not be read, in which case nothing was removed from declared stacks, or the context's
-// end. The report says how far it had come.
+// more was removed, states that could not be read, in which case nothing was removed from declared stacks, or the
+// context's end. The report says how far it had come.
 func Sweep(ctx context.Context, cfg Config) (Report, error) {
 	if err := cfg.validate(); err != nil {
 		return Report{}, errmask.Maskf(err, "sweep")

@@ -27,20 +27,29 @@ type sweep struct {
 	lacks    map[string]bool
 	nodes    int
 	networks []found // to be removed when all else is
+
+	reads stack.Backend   // what stacks and services are read by
+	owned map[string]bool // the owner's stacks
+	old   bool            // a whole stack was removed since these were listed
+}
+
+// onceLooker is reconcile.OnceLooker: the backend that it gives answers from one look.
+type onceLooker interface {
+	LookOnce(ctx context.Context) (stack.Backend, error)
 }
 
 func (s *sweep) run(ctx context.Context) error {
 	s.noteLacks()
-	owned, err := s.owned(ctx)
-	if err != nil {
+	s.reads = s.Backend
+	if err := s.look(ctx); err != nil {
 		return err
 	}
 	if s.Complete {
-		if err := s.sweepStacks(ctx, owned); err != nil {
+		if err := s.sweepStacks(ctx); err != nil {
 			return err
 		}
 	}
-	if err := s.sweepDeclared(ctx, owned); err != nil {
+	if err := s.sweepDeclared(ctx); err != nil {
 		return err
 	}
 	for _, network := range s.networks {
@@ -64,6 +73,9 @@ func (s *sweep) noteLacks() {
 	if _, ok := s.Backend.(capability.ResourceLister); ok {
 		lacks[capability.SwarmSizer](s, "SwarmSizer")
 	}
+	if _, ok := s.Backend.(stack.OwnerLister); ok {
+		lacks[onceLooker](s, "OnceLooker")
+	}
 }
 
 func lacks[C any](s *sweep, name string) {
@@ -72,9 +84,35 @@ func lacks[C any](s *sweep, name string) {
 	}
 }
 
-// owned lists the owner's stacks: by their stamps, or as the store has them where the backend can't say.
-func (s *sweep) owned(ctx context.Context) (owned map[string]bool, err error) {
-	lister, stamped := s.Backend.(stack.OwnerLister)
+// look lists the owner's stacks, and has what follows be of the same moment.
+func (s *sweep) look(ctx context.Context) error {
+	err := s.lookOnce(ctx)
+	if err == nil {
+		s.owned, err = s.listOwned(ctx)
+	}
+	s.old = err != nil
+	return err
+}
+
+// lookOnce has all that follows be read by one look at the cluster. Without OnceLooker each read is a look of its own. A
+// backend that does not say whose a stack is gives no proof that may be any older than the removal, so there it is left.
+func (s *sweep) lookOnce(ctx context.Context) error {
+	looker, ok := s.Backend.(onceLooker)
+	if _, stamped := s.Backend.(stack.OwnerLister); !ok || !stamped {
+		return nil
+	}
+	return s.guarded(ctx, "look at", "the cluster", func() error {
+		seen, err := looker.LookOnce(ctx)
+		if _, stamped := seen.(stack.OwnerLister); err == nil && stamped { // else the store's names would pass for stamps
+			s.reads = seen
+		}
+		return err
+	})
+}
+
+// listOwned lists the owner's stacks: by their stamps, or as the store has them where the backend can't say.
+func (s *sweep) listOwned(ctx context.Context) (owned map[string]bool, err error) {
+	lister, stamped := s.reads.(stack.OwnerLister)
 	var names []string
 	err = s.guarded(ctx, "list the stacks of", s.Owner, func() (err error) {
 		if stamped {
@@ -91,9 +129,10 @@ func (s *sweep) owned(ctx context.Context) (owned map[string]bool, err error) {
 	return owned, err
 }
 
-// sweepStacks removes the stacks that nobody declares.
-func (s *sweep) sweepStacks(ctx context.Context, owned map[string]bool) error {
-	undeclared := maps.Clone(owned)
+// sweepStacks removes the stacks that nobody declares. Removing one takes long, and what it is removed by is its name; so
+// before the next it is looked at anew whose that is.
+func (s *sweep) sweepStacks(ctx context.Context) error {
+	undeclared := maps.Clone(s.owned)
 	for _, d := range s.Declared {
 		delete(undeclared, d.Name)
 	}
@@ -101,7 +140,14 @@ func (s *sweep) sweepStacks(ctx context.Context, owned map[string]bool) error {
 		if err := context.Cause(ctx); err != nil {
 			return errmask.Mask(err)
 		}
-		s.sweepStack(ctx, name)
+		if s.old {
+			if err := s.look(ctx); err != nil {
+				return err
+			}
+		}
+		if s.owned[name] {
+			s.sweepStack(ctx, name)
+		}
 	}
 	return nil
 }
@@ -127,6 +173,7 @@ func (s *sweep) sweepStack(ctx context.Context, name string) {
 	if err == nil {
 		err = s.guarded(ctx, "remove", name, func() error { return s.Backend.RemoveStack(ctx, name) })
 	}
+	s.old = !errmask.Has(err, capability.ErrOwnStack)
 	switch {
 	case errmask.Has(err, capability.ErrOwnStack): // refused always; not worth a report at each interval
 	case err != nil:

@@ -3,7 +3,6 @@ package prune_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -314,19 +313,6 @@ func TestConfigThatCannotWork(t *testing.T) {
 		_, err := prune.Sweep(t.Context(), cfg)
 		assert.True(t, prune.IsInvalidArgument(err), "%v", err)
 	}
-}
-
-func TestOneLookFindsThatThereIsNothingToSweep(t *testing.T) {
-	b := newBench(t)
-	b.lacks = "ResourceLister"
-	var all []prune.Declared
-	for _, name := range strings.Fields("a b c d e f g h") {
-		b.deploy("ops", name, "service app")
-		all = append(all, declared(name, "service app"))
-	}
-	before := b.cluster.Looks()
-	assert.Empty(t, b.sweep(all...).Items)
-	assert.Equal(t, 2, b.cluster.Looks()-before, "whose stacks they are, and what is in them")
 }
 
 func TestReportAsJSON(t *testing.T) {

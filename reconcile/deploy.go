@@ -26,7 +26,7 @@ func (p *pass) deployWaves(ctx context.Context) {
 			wait(wave)
 			continue
 		}
-		p.deployWave(ctx, wave)
+		p.deployWave(ctx, wave, slices.ContainsFunc(rest, func(s *working) bool { return s.want }))
 		blocked = slices.ContainsFunc(wave, func(s *working) bool { return !s.done() })
 	}
 }
@@ -40,18 +40,23 @@ func wait(wave []*working) {
 }
 
 // done says that higher waves need not wait for the stack. What the backend can't deploy, or drift that nobody wants to
-// be corrected, would hold them up for ever.
+// be corrected, would hold them up for ever. A stack of which it could not be read whether its manifest is deployed is not
+// done.
 func (s *working) done() bool {
 	switch s.out.Action {
-	case ActionNone, ActionDeployed, ActionOwn:
+	case ActionNone:
+		return s.out.Health == Healthy && s.mem.applied
+	case ActionDeployed, ActionOwn:
 		return s.out.Health == Healthy
 	default:
 		return false
 	}
 }
 
-// deployWave deploys what is wanted of one wave, and reads again what it wrote to.
-func (p *pass) deployWave(ctx context.Context, wave []*working) {
+// deployWave deploys what is wanted of one wave, and reads again what it wrote to. Where something waits for the wave,
+// and this pass has written before, all of the wave is read again: a deployment takes long, and may be what another
+// stack fails for.
+func (p *pass) deployWave(ctx context.Context, wave []*working, awaited bool) {
 	var wanted, tried []*working
 	for _, s := range wave {
 		if s.want {
@@ -64,6 +69,10 @@ func (p *pass) deployWave(ctx context.Context, wave []*working) {
 			tried = append(tried, s)
 		}
 	}
+	p.wrote = p.wrote || len(tried) > 0
+	if p.wrote && awaited {
+		tried = wave
+	}
 	p.readAgain(ctx, tried)
 }
 
@@ -74,17 +83,43 @@ func (p *pass) readAgain(ctx context.Context, stacks []*working) {
 		if s.read.err != nil && s.out.Err == nil {
 			s.out.Err = s.read.err
 		}
-		if s.out.Action == ActionDeployed && len(s.out.Missing) > 0 { // gone again already
+		switch {
+		case s.out.Action == ActionNone:
+			s.judgeAgain()
+		case s.out.Action == ActionDeployed && len(s.out.Missing) > 0: // gone again already
 			s.out.Sync, s.out.Reason = OutOfSync, ReasonIncomplete
 		}
 	}
 }
 
-// deploy tries one stack, unless it is let be after a failure, or is the own one and can't be deployed.
-func (p *pass) deploy(ctx context.Context, s *working) {
-	_, canOwn := p.cfg.Backend.(capability.SelfRelease)
+// judgeAgain is about a stack of which nothing was to be deployed, as it is by now. What has to be is for the next pass.
+func (s *working) judgeAgain() {
 	switch {
-	case s.Name == p.cfg.Own && !canOwn: // the write that replaces this process would end it half-way
+	case s.read.err != nil:
+		s.out.Sync, s.out.Reason = SyncUnknown, ReasonUnreadable
+	case s.read.unsure:
+		s.out.Sync, s.out.Reason = SyncUnknown, ReasonUnproven
+	case len(s.read.services) == 0:
+		s.out.Sync, s.out.Reason = OutOfSync, ReasonMissing
+	case len(s.out.Missing) > 0:
+		s.out.Sync, s.out.Reason = OutOfSync, ReasonIncomplete
+	}
+}
+
+// isOwn says that the stack is this process's own, and can't be deployed: the write that replaces the process would end
+// it half-way.
+func (p *pass) isOwn(s *working) bool {
+	_, canOwn := p.cfg.Backend.(capability.SelfRelease)
+	return s.Name == p.cfg.Own && !canOwn
+}
+
+// deploy tries one stack, unless it is let be after a failure, or is the own one and can't be deployed. Once ctx has
+// ended nothing is begun.
+func (p *pass) deploy(ctx context.Context, s *working) {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case p.isOwn(s):
 		s.out.Action = ActionOwn
 		return
 	case time.Now().Before(s.mem.notBefore):

@@ -40,7 +40,9 @@ func (p *pass) takeLooks(ctx context.Context) {
 	if hasDrift {
 		p.lookAtFields(ctx, drift, due)
 	}
-	_, shared := p.cfg.Backend.(DriftReader)
+	_, many := p.reads.(DriftReader)
+	_, once := p.cfg.Backend.(OnceLooker)
+	shared := many || once
 	for _, s := range due {
 		p.nextLook(s.mem, shared)
 	}

@@ -62,6 +62,7 @@ type pass struct {
 	lacks   map[string]bool
 
 	reads stack.Backend // what the cluster is read by until something is deployed
+	wrote bool          // something was deployed, so that what was seen before may be so no more
 
 	networks    map[string]string // names by ID, once asked for
 	networksErr error

@@ -20,15 +20,13 @@ func (p *pass) planned(ctx context.Context) {
 	p.each(wanted, func(s *working) { p.checkDeploy(ctx, s) })
 }
 
-// checkDeploy has the backend say whether it would refuse a stack, if it can.
+// checkDeploy says whether the backend would refuse a stack.
 func (p *pass) checkDeploy(ctx context.Context, s *working) {
-	s.hands = &hands{}
-	defer s.hands.close()
-	checker, ok := p.equipped(p.reads, s).(DeployChecker)
-	if !ok {
+	if p.isOwn(s) {
+		s.out.Action, s.out.Err = ActionOwn, nil
 		return
 	}
-	err := p.guarded(ctx, "check", s.Name, func() error { return checker.CheckDeploy(ctx, p.request(s)) })
+	err := p.refusal(ctx, s)
 	if err == nil {
 		return
 	}
@@ -40,5 +38,20 @@ func (p *pass) checkDeploy(ctx context.Context, s *working) {
 		s.out.Action, s.out.Reason = ActionRefuse, ReasonForeign
 	case refused(err):
 		s.out.Action = ActionRefuse
+	}
+}
+
+// refusal asks the backend with what error it would refuse a stack. Without DeployChecker only what was seen tells.
+func (p *pass) refusal(ctx context.Context, s *working) error {
+	s.hands = &hands{}
+	defer s.hands.close()
+	checker, ok := p.equipped(p.reads, s).(DeployChecker)
+	switch {
+	case ok:
+		return p.guarded(ctx, "check", s.Name, func() error { return checker.CheckDeploy(ctx, p.request(s)) })
+	case s.mem.look.foreign:
+		return errmask.Maskf(stack.ErrForeignStack, "check %s", s.Name)
+	default:
+		return s.out.Err
 	}
 }

@@ -168,7 +168,7 @@ func (r *Reconciler) Pass(ctx context.Context) (Report, error) {
 
 // Plan is a Pass that changes nothing: its report says which stacks Pass would deploy, and why. It reads the fields of
 // every stack, and asks the backend what it would refuse (DeployChecker). Record is not called. A stack that waits for
-// its wave is shown as one that would be deployed.
+// its wave, or is let be after a failure, is shown as one that would be deployed.
 func (r *Reconciler) Plan(ctx context.Context) (Report, error) {
 	return r.pass(ctx, true)
 }

@@ -18,12 +18,13 @@ type DriftReader interface {
 // that compares fields takes several looks: at states, at owners, and at fields.
 type OnceLooker interface {
 	// LookOnce looks at the cluster, and gives a backend that offers the same reads and answers them from what was seen
-	// then. It is used for the length of one pass, and deploys nothing.
+	// then. It is used for the length of one pass, or of one sweep of package prune, and deploys and removes nothing.
 	LookOnce(ctx context.Context) (stack.Backend, error)
 }
 
 // DeployChecker is what a backend may offer beside DeployStack: whether it would refuse a request. Without it Plan shows
-// a stack that Pass will be refused as one that would be deployed, unless it is seen to be another owner's.
+// a stack that Pass will be refused as one that would be deployed, unless it is seen to be another owner's, or its manifest
+// can't be read.
 type DeployChecker interface {
 	// CheckDeploy gives the error with which DeployStack would refuse the request before it writes anything, and nil
 	// where it would deploy it or find nothing to do. It changes nothing.

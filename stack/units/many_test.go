@@ -15,6 +15,7 @@ import (
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/fleet/fleettest"
 	"github.com/squadronctl/squadron/internal/stackmark"
+	"github.com/squadronctl/squadron/prune"
 	"github.com/squadronctl/squadron/reconcile"
 	"github.com/squadronctl/squadron/stack/revision"
 	"github.com/squadronctl/squadron/stack/units"
@@ -26,6 +27,7 @@ const thousand = 1000
 type many struct {
 	cluster *fleettest.Cluster
 	engine  *units.Engine
+	sweep   prune.Config
 	*reconcile.Reconciler
 }
 
@@ -33,6 +35,7 @@ func newMany(t testing.TB, sliceIDs ...string) *many {
 	m := &many{cluster: fleettest.NewCluster(fleettest.Config{})}
 	store := &revision.Memory{}
 	var declared []reconcile.Declared
+	m.sweep = prune.Config{Owner: "ops", Store: store, Complete: true}
 	for i := range thousand {
 		name := fmt.Sprintf("stack%04d", i)
 		text := file(name+"-app@.service", service(name))
@@ -40,6 +43,7 @@ func newMany(t testing.TB, sliceIDs ...string) *many {
 			text = fmt.Sprintf("slices: %d\n", len(sliceIDs)) + text
 		}
 		declared = append(declared, reconcile.Declared{Name: name, Manifest: text})
+		m.sweep.Declared = append(m.sweep.Declared, prune.Declared{Name: name, Manifest: text})
 		manifest, err := units.ParseManifest(text)
 		require.NoError(t, err)
 		stamped, err := units.Stamped(manifest.Units, name, "ops")
@@ -54,6 +58,7 @@ func newMany(t testing.TB, sliceIDs ...string) *many {
 	require.NoError(t, err)
 	m.engine, err = units.New(units.Config{Fleet: client, Store: store})
 	require.NoError(t, err)
+	m.sweep.Backend = m.engine
 	m.Reconciler = reconcile.New(reconcile.Config{
 		Backend: m.engine, Owner: "ops", Store: store, Source: reconcile.Fixed(declared...), CorrectDrift: true,
 	})
@@ -87,6 +92,13 @@ func TestAPassOverAThousandStacksIsOneLook(t *testing.T) {
 			assert.LessOrEqual(t, counts.MachineListings, 1, "%s", pass)
 			assert.Zero(t, counts.UnitReads+counts.StateReads+counts.Puts+counts.Deletes+counts.Others, "%s", pass)
 		}
+		m.cluster.ResetCounts()
+		swept, err := prune.Sweep(t.Context(), m.sweep)
+		require.NoError(t, err)
+		assert.Empty(t, swept.Items)
+		counts := m.cluster.Counts()
+		assert.Equal(t, 2, counts.UnitListings, "a sweep is one look as well")
+		assert.Zero(t, counts.UnitReads+counts.Puts+counts.Deletes)
 		// What was changed by hand is seen in the same number of requests, and one that reads the content.
 		name := "stack0500-app@a.service"
 		unit, _ := m.cluster.Unit(name)
@@ -97,7 +109,7 @@ func TestAPassOverAThousandStacksIsOneLook(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, plan.Stacks[500].Changes, 1)
 		assert.Equal(t, reconcile.ActionDeploy, plan.Stacks[500].Action)
-		counts := m.cluster.Counts()
+		counts = m.cluster.Counts()
 		assert.Equal(t, 2, counts.UnitListings)
 		assert.Equal(t, 1, counts.UnitReads)
 	})

@@ -167,8 +167,8 @@ func (e *Engine) WithAllowedReferences(allow stack.Allow) stack.Backend {
 // something has to be done: the process ends at that point of it where its own slice goes, after its successor has become
 // ready, since the own stack is updated with a MaxGrowth of 1 at least. What is left to do then the successor does in its first
 // pass. When the context of what was handed over ends, as it does where the process is asked to end, the update does not keep
-// the process: it is left behind, half done, and Close cuts it off. A stack without slices would be stopped before its successor is there, with nobody left to make that; so it is a
-// *stack.ManifestError.
+// the process: it is left behind, half done, and Close cuts it off. A stack without slices would be stopped before its successor
+// is there, with nobody left to make that; so it is a *stack.ManifestError.
 func (e *Engine) WithSelfRelease(hold capability.DeferSelf) stack.Backend {
 	if hold == nil {
 		return e
