@@ -39,8 +39,9 @@
 //
 // With the controller one says what to do now. Package stack is the contract of an engine that is told what should be there,
 // and package capability names what such an engine may be able to do beyond it. Package stack/units is the engine for groups of
-// units, and stack/revision keeps what was deployed. Package reconcile makes the cluster be as declared, again and again, and
-// package prune sweeps what nobody declares any more. docs/stacks.md explains them.
+// units, package stack/swarm that for compose files on a Docker Swarm, and stack/revision keeps what was deployed. Package
+// reconcile makes the cluster be as declared, again and again, and package prune sweeps what nobody declares any more.
+// docs/stacks.md and docs/swarm.md explain them.
 //
 // # The command
 //
