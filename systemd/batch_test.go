@@ -2,7 +2,6 @@ package systemd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -74,32 +73,4 @@ func TestReloadsAreShared(t *testing.T) {
 	wait.Wait()
 	assert.LessOrEqual(t, s.fake.count("reload"), 3)
 	assert.Positive(t, s.fake.count("reload"))
-}
-
-// One change at a time has a unit; who waits for it goes when his context ends.
-func TestNameLocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var locks nameLocks
-		unlock, err := locks.lock(t.Context(), "a")
-		require.NoError(t, err)
-		other, err := locks.lock(t.Context(), "b")
-		require.NoError(t, err)
-		other()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = locks.lock(ctx, "a")
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		var got error = errors.New("not yet")
-		go func() {
-			var unlock func()
-			unlock, got = locks.lock(t.Context(), "a")
-			unlock()
-		}()
-		synctest.Wait()
-		assert.Error(t, got)
-		unlock()
-		synctest.Wait()
-		assert.NoError(t, got)
-		assert.Empty(t, locks.held)
-	})
 }

@@ -24,7 +24,7 @@ func (h *Host) submit(ctx context.Context, name, content string, launch bool) er
 		return err
 	}
 	requires := requirementsOf(name, options)
-	unlock, err := h.names.lock(ctx, name)
+	unlock, err := h.names.Lock(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (h *Host) hold(ctx context.Context, name string) (file *unitFile, release f
 	if err := checkName(name); err != nil {
 		return nil, nil, err
 	}
-	release, err = h.names.lock(ctx, name)
+	release, err = h.names.Lock(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,6 +38,7 @@ import (
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errclass"
 	"github.com/squadronctl/squadron/internal/errmask"
+	"github.com/squadronctl/squadron/internal/namelock"
 	"github.com/squadronctl/squadron/logging"
 )
 
@@ -88,7 +89,7 @@ type Host struct {
 	lists   *batch[hostNames] // the names that are here
 	knowns  *batch[unitState] // what systemd has in memory
 	loads   *batch[error]     // seeing to it that systemd has the files of units
-	names   nameLocks
+	names   namelock.Locks
 	claims  claims
 	facts   factCache
 	watches watches

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/internal/stacktest"
 	"github.com/squadronctl/squadron/prune"
 	"github.com/squadronctl/squadron/reconcile"
 	"github.com/squadronctl/squadron/stack"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 // walk is a reconciler and a sweep on an engine that lacks one capability.

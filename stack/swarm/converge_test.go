@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/swarm"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 // failing has the images with these words in their names fail, each in its way.
@@ -64,6 +64,20 @@ func TestARollbackIsReportedAndNotRepeated(t *testing.T) {
 		assert.Equal(t, map[string]int{"shop/db:1": 1}, b.swarm.Running("shop_db"), "the rest is deployed")
 		b.mustDeploy("ops", "shop", rollsBackOf("shop/web:3"))
 		assert.Equal(t, map[string]int{"shop/web:3": 2}, b.swarm.Running("shop_app"))
+	})
+}
+
+// What this process has seen rolled back it knows, though the store does not tell: another manifest was recorded later.
+func TestARollbackOfAnOlderManifest(t *testing.T) {
+	onBench(t, dockertest.Config{Behave: failing}, func(t *testing.T, b *bench) {
+		b.mustDeploy("ops", "shop", rollsBack)
+		require.True(t, swarm.IsRolledBack(b.deploy("ops", "shop", rollsBackOf("shop/bad:2"))))
+		b.mustDeploy("ops", "shop", rollsBackOf("shop/web:3"))
+		again := func() error { return b.deploy("ops", "shop", rollsBackOf("shop/bad:2")) }
+		b.wrote()
+		require.True(t, swarm.IsRolledBack(again()))
+		require.Len(t, b.wrote(), 1, "the service was out of that state")
+		assert.True(t, swarm.IsRolledBack(b.unwritten(again)))
 	})
 }
 

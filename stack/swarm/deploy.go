@@ -30,7 +30,9 @@ type deployment struct {
 // DeployStack implements stack.Backend. The manifest is a compose file, as it is or as Pack made it. It looks at what there is
 // under the namespace and the names that the manifest uses, records the manifest, and makes what is missing: networks, configs and
 // secrets first, then services, which are created, or updated where their spec differs. Then it waits until the tasks of all
-// services that the manifest declares run as their specs say, those included that it did not write.
+// services that the manifest declares run as their specs say, those included that it did not write. Swarm watches for a while the
+// tasks that an update brings (update_config: monitor, 5 s by default); those of a new service, and of one that has grown, the
+// engine watches as long.
 //
 // A changed config or secret has another name, so that the services that use it are updated; the one of old stays for a sweep, as
 // does all else that the manifest no longer declares. A network can't be changed: one that is there with other options is an error.
@@ -54,7 +56,7 @@ func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := e.locks.lock(ctx, req.Name)
+	unlock, err := e.locks.Lock(ctx, req.Name)
 	if err != nil {
 		return err
 	}

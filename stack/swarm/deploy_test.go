@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/swarm"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 var errNoFile = errors.New("no such file")
@@ -118,6 +118,7 @@ func TestDriftIsSeenAndCorrected(t *testing.T) {
 		require.NoError(t, b.swarm.EditService("shop_app", func(spec *api.ServiceSpec) {
 			spec.TaskTemplate.ContainerSpec.Env = append(spec.TaskTemplate.ContainerSpec.Env, "DEBUG=1")
 			spec.TaskTemplate.ForceUpdate = 7
+			spec.TaskTemplate.Placement = &api.Placement{Platforms: []api.Platform{{OS: "linux"}}}
 			spec.Labels["note"] = "mine"
 		}))
 		require.NoError(t, b.swarm.Scale("shop_app", 5))
@@ -126,6 +127,7 @@ func TestDriftIsSeenAndCorrected(t *testing.T) {
 		assert.Empty(t, b.differences("shop", web))
 		service, _ := b.swarm.Service("shop_app")
 		assert.EqualValues(t, 7, service.Spec.TaskTemplate.ForceUpdate)
+		assert.Equal(t, []api.Platform{{OS: "linux"}}, service.Spec.TaskTemplate.Placement.Platforms)
 		b.quiet("ops", "shop", web)
 	})
 }
@@ -164,6 +166,43 @@ func TestWhatSwarmCannotChange(t *testing.T) {
 		assert.ErrorContains(t, err, "can't be changed")
 		err = b.unwritten(func() error { return b.deploy("ops", "shop", strings.Replace(web, "replicas: 2", "mode: global", 1)) })
 		assert.ErrorContains(t, err, "remove the service first")
+	})
+}
+
+// What is there under the name of a content has to have that content.
+func TestAnotherContentUnderTheName(t *testing.T) {
+	onBench(t, dockertest.Config{}, func(t *testing.T, b *bench) {
+		const text = "services:\n  app: {image: a, configs: [c], secrets: [s]}\nconfigs:\n  c: {content: x}\nsecrets:\n  s: {content: y}\n"
+		declared, err := b.engine.DeclaredResources(t.Context(), text, "shop")
+		require.NoError(t, err)
+		labels := map[string]string{namespace: "shop", "squadron.owner": "ops", "squadron.revision": "other"}
+		for name := range declared.Configs {
+			_, err := b.swarm.CreateConfig(name, []byte("other"), labels)
+			require.NoError(t, err)
+		}
+		for name := range declared.Secrets {
+			_, err := b.swarm.CreateSecret(name, []byte("other"), labels)
+			require.NoError(t, err)
+		}
+		err = b.unwritten(func() error { return b.deploy("ops", "shop", text) })
+		assert.ErrorContains(t, err, "manifest:4: config shop_c_")
+		assert.ErrorContains(t, err, "manifest:6: secret shop_s_")
+	})
+}
+
+// A service that becomes another's between the look and the write is left alone.
+func TestAServiceThatBecomesAnothers(t *testing.T) {
+	onBench(t, dockertest.Config{}, func(t *testing.T, b *bench) {
+		b.mustDeploy("ops", "shop", web)
+		b.swarm.FailReads(func(op string) error {
+			if strings.HasPrefix(op, "ServiceInspect") {
+				require.NoError(t, b.swarm.Label("shop_app", "squadron.owner", "dev"))
+			}
+			return nil
+		})
+		b.wrote()
+		require.True(t, stack.IsForeignStack(b.deploy("ops", "shop", webOf("shop/web:2", "1"))))
+		assert.Empty(t, b.wrote())
 	})
 }
 
@@ -246,6 +285,8 @@ func TestErrorsAreToldApart(t *testing.T) {
 		err = deployWith(ctx, b.engine, "ops", "shop", web)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.False(t, swarm.IsTemporary(err), "the caller's own context has ended")
+		_, err = b.engine.ReadStacks(t.Context(), []string{"shop"})
+		assert.True(t, swarm.IsTemporary(err), "an engine that does not answer is not waited for for ever: %v", err)
 		b.swarm.FailReads(func(string) error {
 			return &dockertest.StatusError{Status: http.StatusInternalServerError, Message: "out of order"}
 		})

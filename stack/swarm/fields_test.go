@@ -149,18 +149,3 @@ func TestTagged(t *testing.T) {
 		assert.Equal(t, want, tagged(image))
 	}
 }
-
-func TestCovers(t *testing.T) {
-	for _, c := range []struct {
-		allowed, to string
-		want        bool
-	}{
-		{"/srv", "/srv", true}, {"/srv", "/srv/data", true}, {"/srv/", "/srv/data", true}, {"/srv", "/srv2", false},
-		{"/srv/data", "/srv", false}, {"/", "/srv", true}, {"srv", "/srv", false}, {"/srv/../etc", "/etc/passwd", true},
-		{"/var/run/docker.sock", "/run/docker.sock", true}, {"/run/docker.sock", "/var/run/docker.sock", true},
-		{"/run", "/run/docker.sock", false}, {"/var", "/var/run/docker.sock", false}, {"/", "/run", false}, {"/run", "/run", true},
-		{"/", "/", true}, {"/run", "/run/app", true}, {"/run", "/var/run/podman", false}, {"/", "/var/lib", true},
-	} {
-		assert.Equal(t, c.want, covers(c.allowed, c.to), "%s allowed, %s used", c.allowed, c.to)
-	}
-}

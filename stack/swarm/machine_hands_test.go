@@ -10,7 +10,7 @@ import (
 	api "github.com/moby/moby/api/types/swarm"
 	"pgregory.net/rapid"
 
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
+	"github.com/squadronctl/squadron/internal/dockertest"
 )
 
 var errTest = errors.New("out of order")

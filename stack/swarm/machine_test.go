@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/internal/stacktest"
 	"github.com/squadronctl/squadron/prune"
 	"github.com/squadronctl/squadron/reconcile"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/swarm"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 // machineChecks is how many cases there are where nobody says -rapid.checks: each is a whole Swarm.
-const machineChecks = "30"
+const machineChecks = "10"
 
 // TestMachine lets two owners declare, deploy and sweep on one Swarm, while somebody changes it by hand, reads and writes fail or
 // lose a race, and the owners' processes end at any moment. Whatever happens, nothing is removed or changed that is not the

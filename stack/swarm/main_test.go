@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/revision"
 	"github.com/squadronctl/squadron/stack/swarm"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

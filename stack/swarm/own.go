@@ -43,7 +43,7 @@ func (d *deployment) lacks() bool {
 // replaceItself writes what was held back, as far as that is still to be done.
 func (d *deployment) replaceItself(ctx context.Context) error {
 	const operation = "deploy stack %.256q, which this program runs in"
-	unlock, err := d.engine.locks.lock(ctx, d.req.Name)
+	unlock, err := d.engine.locks.Lock(ctx, d.req.Name)
 	if err != nil {
 		return errmask.Maskf(err, operation, d.req.Name)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/squadronctl/squadron/capability"
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/revision"
 	"github.com/squadronctl/squadron/stack/swarm"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 const namespace = "com.docker.stack.namespace"
@@ -93,6 +93,20 @@ func TestWhatLostItsLabelIsTakenOver(t *testing.T) {
 	})
 }
 
+// What lost its label goes with its stack, where a revision has it; what somebody added stays.
+func TestRemoveStackWithWhatLostItsLabel(t *testing.T) {
+	onBench(t, dockertest.Config{}, func(t *testing.T, b *bench) {
+		b.mustDeploy("ops", "shop", web)
+		require.NoError(t, b.swarm.EditService("shop_app", func(spec *api.ServiceSpec) { delete(spec.Labels, "squadron.owner") }))
+		_, err := b.swarm.CreateService(foreign("shop", "shop_debug"))
+		require.NoError(t, err)
+		require.NoError(t, b.engine.RemoveStack(t.Context(), "shop"))
+		assert.Equal(t, []string{" service shop shop_debug"}, b.contents())
+		require.NoError(t, b.engine.RemoveStack(t.Context(), "shop"), "nothing of it is anybody's")
+		assert.Equal(t, []string{" service shop shop_debug"}, b.contents())
+	})
+}
+
 func TestOwnedStacks(t *testing.T) {
 	onBench(t, dockertest.Config{}, func(t *testing.T, b *bench) {
 		b.mustDeploy("ops", "shop", web)
@@ -124,6 +138,17 @@ func TestRemoveStack(t *testing.T) {
 		require.NoError(t, b.engine.RemoveStack(t.Context(), "shop"), "one that is not there is no error")
 		assert.Empty(t, b.wrote())
 		b.mustDeploy("ops", "shop", whole)
+	})
+}
+
+// Of a node that is down nobody knows what runs there: its tasks are not waited for.
+func TestRemoveStackWhileANodeIsDown(t *testing.T) {
+	nodes := []dockertest.Node{{Hostname: "one", Manager: true}, {Hostname: "two"}}
+	onBench(t, dockertest.Config{Nodes: nodes}, func(t *testing.T, b *bench) {
+		b.mustDeploy("ops", "shop", web)
+		require.NoError(t, b.swarm.NodeDown("two"))
+		require.NoError(t, b.engine.RemoveStack(t.Context(), "shop"))
+		assert.Empty(t, b.contents())
 	})
 }
 

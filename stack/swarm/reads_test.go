@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/squadronctl/squadron/capability"
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/reconcile"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/swarm"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 var (
@@ -158,6 +158,23 @@ func TestNetworksAreNamed(t *testing.T) {
 		live, err := b.engine.LiveServices(t.Context(), "shop")
 		require.NoError(t, err)
 		assert.Equal(t, networks["shop_default"], live["shop_app"].Fields["networks[0]"])
+	})
+}
+
+// A network that the engine has just made or removed is known at once.
+func TestNetworksOfNow(t *testing.T) {
+	onBench(t, dockertest.Config{}, func(t *testing.T, b *bench) {
+		none := webOf("shop/web:1", "0")
+		b.mustDeploy("ops", "shop", none) // waits for nothing
+		assert.Empty(t, b.differences("shop", none))
+		first, err := b.engine.LiveNetworks(t.Context(), "shop")
+		require.NoError(t, err)
+		require.NoError(t, b.engine.RemoveStack(t.Context(), "shop"))
+		b.mustDeploy("ops", "shop", none)
+		assert.Empty(t, b.differences("shop", none))
+		second, err := b.engine.LiveNetworks(t.Context(), "shop")
+		require.NoError(t, err)
+		assert.NotEqual(t, first, second)
 	})
 }
 

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/squadronctl/squadron/internal/hostpath"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/swarm/internal/compose"
 )
@@ -50,7 +50,7 @@ func checkReferences(refs []compose.Reference, allow stack.Allow) error {
 		allowed := false
 		switch ref.Kind {
 		case compose.KindHostPath:
-			allowed = slices.ContainsFunc(allow.HostPaths, func(allowed string) bool { return covers(allowed, ref.Name) })
+			allowed = slices.ContainsFunc(allow.HostPaths, func(allowed string) bool { return hostpath.Covers(allowed, ref.Name) })
 		case compose.KindNetwork:
 			allowed = slices.Contains(allow.Networks, ref.Name)
 		case compose.KindConfig:
@@ -122,41 +122,4 @@ func (c *core) ownFiles(ctx context.Context) (map[compose.Kind]map[string]bool, 
 		}
 	}
 	return map[compose.Kind]map[string]bool{compose.KindConfig: configs, compose.KindSecret: secrets}, nil
-}
-
-// engineSockets are the sockets by which a container engine is given orders. Who has one has the host.
-var engineSockets = []string{
-	"/run/docker.sock", "/run/containerd/containerd.sock", "/run/docker/containerd/containerd.sock", "/run/podman/podman.sock",
-	"/run/crio/crio.sock", "/run/buildkit/buildkitd.sock",
-}
-
-// covers says whether what is allowed is the path, or a directory above it. A container engine's socket, and what is above it, has
-// to be named itself.
-func covers(allowed, to string) bool {
-	if !path.IsAbs(allowed) || !path.IsAbs(to) {
-		return false
-	}
-	allowed, to = realRun(allowed), realRun(to)
-	if allowed == to {
-		return true
-	}
-	leadsToSocket := slices.ContainsFunc(engineSockets, func(socket string) bool { return isBelow(socket, to) || isBelow(to, socket) })
-	return !leadsToSocket && isBelow(to, allowed)
-}
-
-// isBelow says whether a path is a directory or lies below it.
-func isBelow(of, dir string) bool {
-	return of == dir || strings.HasPrefix(of, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// realRun is the clean form of a path. /var/run is /run.
-func realRun(of string) string {
-	clean := path.Clean(of)
-	if rest, found := strings.CutPrefix(clean, "/var/run/"); found {
-		return "/run/" + rest
-	}
-	if clean == "/var/run" {
-		return "/run"
-	}
-	return clean
 }

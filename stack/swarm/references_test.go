@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/squadronctl/squadron/internal/dockertest"
 	"github.com/squadronctl/squadron/stack"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
 )
 
 // A reference outside of the stack is refused with its line, unless it is allowed.

@@ -33,7 +33,7 @@ func (e *Engine) removeStack(ctx context.Context, name string) error {
 	if e.isOwn(name) {
 		return capability.ErrOwnStack
 	}
-	unlock, err := e.locks.lock(ctx, name)
+	unlock, err := e.locks.Lock(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (e *Engine) removeService(ctx context.Context, id string) error {
 	case e.isOwn(name):
 		return capability.ErrOwnStack
 	}
-	unlock, err := e.locks.lock(ctx, name)
+	unlock, err := e.locks.Lock(ctx, name)
 	if err != nil {
 		return err
 	}

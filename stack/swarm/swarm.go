@@ -8,8 +8,8 @@
 //
 // # What an Engine can do
 //
-// An Engine is a stack.Backend and a stack.OwnerLister, offers every interface of package capability, and is a
-// reconcile.DriftReader.
+// An Engine is a stack.Backend and a stack.OwnerLister, offers every interface of package capability, and what package reconcile
+// asks for beside: LiveStacks, LookOnce and CheckDeploy.
 //
 // What it leaves alone: images are deployed as they are written, and never resolved to a digest; volumes are made by the nodes
 // that need them, stay there, and are not swept, since no manager knows of them.
@@ -34,6 +34,7 @@ import (
 
 	"github.com/squadronctl/squadron/capability"
 	"github.com/squadronctl/squadron/internal/errmask"
+	"github.com/squadronctl/squadron/internal/namelock"
 	"github.com/squadronctl/squadron/logging"
 	"github.com/squadronctl/squadron/stack"
 )
@@ -63,7 +64,7 @@ type API interface {
 
 // Config is what New needs. A zero field means its default, save for Client and Store, which have to be there.
 type Config struct {
-	// Client speaks to a manager of the swarm. The engine does not close it.
+	// Client speaks to a manager of the swarm. The engine does not close it. Each request may take a minute.
 	Client API
 	// Store keeps each manifest before it is deployed.
 	Store stack.RevisionStore
@@ -102,7 +103,7 @@ type core struct {
 	config     Config
 	api        API
 	host       string
-	locks      *locks
+	locks      *namelock.Locks
 	networks   *networkNames
 	rolledBack *rolledBack
 	logger     logging.Logger
@@ -154,8 +155,8 @@ func New(config Config) (*Engine, error) {
 		host = "" // then it does not tell which service is the own one
 	}
 	return &Engine{core: &core{
-		config: config, api: config.Client, host: host,
-		locks:      &locks{byName: map[string]*nameLock{}},
+		config: config, api: bounded{config.Client}, host: host,
+		locks:      &namelock.Locks{},
 		networks:   &networkNames{},
 		rolledBack: &rolledBack{revisions: map[string]string{}},
 		logger:     logging.OrSilent(config.Logger),

@@ -99,7 +99,7 @@ func (d *deployment) replaceItself(ctx context.Context) error {
 }
 
 func (d *deployment) updateItself(ctx context.Context) error {
-	unlock, err := d.engine.locks.lock(ctx, d.req.Name)
+	unlock, err := d.engine.locks.Lock(ctx, d.req.Name)
 	if err != nil {
 		return err
 	}

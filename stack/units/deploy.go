@@ -53,7 +53,7 @@ func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := e.locks.lock(ctx, req.Name)
+	unlock, err := e.locks.Lock(ctx, req.Name)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/internal/hostpath"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/validator"
 )
@@ -74,7 +75,7 @@ func expand(unit, name string) string {
 // check refuses the references that can be judged without a look at the cluster.
 func (r references) check(allow stack.Allow) error {
 	for _, ref := range r.paths {
-		if !slices.ContainsFunc(allow.HostPaths, func(allowed string) bool { return covers(allowed, ref.to) }) {
+		if !slices.ContainsFunc(allow.HostPaths, func(allowed string) bool { return allowsPath(allowed, ref.to) }) {
 			return ref.forbidden("the path " + ref.to + " of the host")
 		}
 	}
@@ -128,38 +129,10 @@ func allowsUnit(allowed []string, unit string) bool {
 	return slices.Contains(allowed, unit) || slices.Contains(allowed, baseOf(unit))
 }
 
-// engineSockets are the sockets by which a container engine is given orders. Who has one has the host.
-var engineSockets = []string{
-	"/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock", "/run/crio/crio.sock",
-	"/run/buildkit/buildkitd.sock",
-}
-
-// covers says whether what is allowed is the path, or a directory above it. A container engine's socket has to be named.
-func covers(allowed, to string) bool {
+// allowsPath says whether what is allowed covers a path. One with a specifier is allowed only as it is written.
+func allowsPath(allowed, to string) bool {
 	if strings.Contains(to, "%") || !path.IsAbs(to) {
 		return allowed == to
 	}
-	if !path.IsAbs(allowed) {
-		return false
-	}
-	allowed, to = realRun(allowed), realRun(to)
-	switch {
-	case allowed == to:
-		return true
-	case slices.Contains(engineSockets, to):
-		return false
-	}
-	return strings.HasPrefix(to, strings.TrimSuffix(allowed, "/")+"/")
-}
-
-// realRun is the clean form of a path. /var/run is /run.
-func realRun(of string) string {
-	clean := path.Clean(of)
-	if rest, found := strings.CutPrefix(clean, "/var/run/"); found {
-		return "/run/" + rest
-	}
-	if clean == "/var/run" {
-		return "/run"
-	}
-	return clean
+	return hostpath.Covers(allowed, to)
 }

@@ -25,6 +25,7 @@ func TestReferencesAreRefusedUnlessAllowed(t *testing.T) {
 		"bind":             {"[Service]\nBindPaths=-/srv/a:/a:rbind \"/srv/b c:/b\"", []stack.Allow{paths("/srv"), paths("/srv/a", "/srv/b c")}, []stack.Allow{paths("/srv/a"), paths("/a", "/b")}},
 		"bind, lines":      {"[Service]\nBindReadOnlyPaths=/srv/a \\\n /srv/b", []stack.Allow{paths("/srv")}, []stack.Allow{paths("/srv/a")}},
 		"engine socket":    {"[Service]\nBindPaths=/var/run/docker.sock", []stack.Allow{paths("/run/docker.sock"), paths("/var/run/docker.sock")}, []stack.Allow{paths("/run"), paths("/"), paths("/var/run/")}},
+		"above a socket":   {"[Service]\nBindPaths=/run", []stack.Allow{paths("/run"), paths("/var/run")}, []stack.Allow{paths("/")}},
 		"credential":       {"[Service]\nLoadCredential=key:/etc/key", []stack.Allow{paths("/etc/key")}, []stack.Allow{paths("key")}},
 		"named credential": {"[Service]\nLoadCredential=key", []stack.Allow{paths("key")}, []stack.Allow{paths("/key")}},
 		"output":           {"[Service]\nStandardOutput=append:/var/log/x", []stack.Allow{paths("/var/log")}, []stack.Allow{paths("/var/lib")}},

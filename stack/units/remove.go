@@ -31,7 +31,7 @@ func (e *Engine) remove(ctx context.Context, name string, match lens) error {
 	if e.isOwn(name) {
 		return capability.ErrOwnStack
 	}
-	unlock, err := e.locks.lock(ctx, name)
+	unlock, err := e.locks.Lock(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/squadronctl/squadron/controller"
 	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/internal/errmask"
+	"github.com/squadronctl/squadron/internal/namelock"
 	"github.com/squadronctl/squadron/logging"
 	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/task"
@@ -65,7 +66,7 @@ type core struct {
 	reader     fleet.UnitReader
 	contents   *contents
 	lenses     *lenses
-	locks      *locks
+	locks      namelock.Locks
 	controller controller.Controller
 	tasks      task.Service
 	logger     logging.Logger
@@ -110,7 +111,6 @@ func New(config Config) (*Engine, error) {
 		reader:   reader,
 		contents: newContents(texts),
 		lenses:   &lenses{byGroup: map[string]lens{}},
-		locks:    &locks{byName: map[string]*nameLock{}},
 		tasks:    task.NewTaskService(task.Config{Logger: config.Logger}),
 		logger:   logging.OrSilent(config.Logger),
 	}
@@ -133,7 +133,7 @@ func (e *Engine) Close() error {
 		err = closer.Close()
 	}
 	if own := e.config.Own; own != "" { // an update of it may have been left behind
-		unlock, lockErr := e.locks.lock(context.Background(), own)
+		unlock, lockErr := e.locks.Lock(context.Background(), own)
 		if lockErr != nil {
 			return errors.Join(err, lockErr)
 		}

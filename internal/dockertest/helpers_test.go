@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
+	"github.com/squadronctl/squadron/internal/dockertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

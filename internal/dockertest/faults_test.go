@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/squadronctl/squadron/fleet/fleettest"
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
+	"github.com/squadronctl/squadron/internal/dockertest"
 )
 
 func transport(s *dockertest.Swarm) http.RoundTripper { return fleettest.Transport(s.Handler()) }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
+	"github.com/squadronctl/squadron/internal/dockertest"
 )
 
 func TestStatusByHand(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/moby/moby/api/types/swarm"
 	"github.com/moby/moby/client"
 
-	"github.com/squadronctl/squadron/stack/swarm/internal/dockertest"
+	"github.com/squadronctl/squadron/internal/dockertest"
 )
 
 // A config that a service mounts can't be removed.
