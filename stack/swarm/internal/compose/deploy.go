@@ -1,7 +1,7 @@
 package compose
 
 import (
-	"strings"
+	"regexp"
 
 	"github.com/moby/moby/api/types/swarm"
 )
@@ -77,11 +77,12 @@ func (m *maker) restart(from *node) *swarm.RestartPolicy {
 	}
 }
 
+var constraintForm = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_.-]+\s*(==|!=)\s*[^\s<>=!~][^<>=!~]*$`)
+
 func (m *maker) placement(from *node, mode swarm.ServiceMode) *swarm.Placement {
 	made := &swarm.Placement{MaxReplicas: m.amount(from.get("max_replicas_per_node"))}
 	from.get("constraints").each(func(n *node) {
-		if key, _, found := strings.Cut(n.text(), "="); !found || strings.TrimSpace(strings.TrimSuffix(key, "!")) == "" ||
-			!strings.Contains(n.text(), "==") && !strings.Contains(n.text(), "!=") {
+		if !constraintForm.MatchString(n.text()) {
 			m.found.add(n.line, "%.80q is no constraint: write node.role == worker, or node.labels.zone != a", n.text())
 		}
 		made.Constraints = append(made.Constraints, n.text())
@@ -99,19 +100,36 @@ func (m *maker) placement(from *node, mode swarm.ServiceMode) *swarm.Placement {
 	return made
 }
 
+// The least that a Swarm gives, as it says when a service is written: too late, since by then networks have been made.
+const (
+	leastCPU    = 1e6
+	leastMemory = 4 << 20
+)
+
+// least refuses an amount of CPU or memory that is none, and yet not enough.
+func (m *maker) least(n *node, is, least int64, written string) int64 {
+	if is > 0 && is < least {
+		m.found.add(n.line, "%.80q is less than a Swarm gives, which is %s", n.text(), written)
+	}
+	return is
+}
+
+func (m *maker) cpus(n *node) int64   { return m.least(n, m.nanoCPUs(n), leastCPU, "0.001") }
+func (m *maker) memory(n *node) int64 { return m.least(n, m.bytes(n), leastMemory, "4m") }
+
 func (m *maker) resources(from *node) *swarm.ResourceRequirements {
 	made := &swarm.ResourceRequirements{}
 	if limits := from.get("limits"); !limits.isNull() {
 		made.Limits = &swarm.Limit{
-			NanoCPUs:    m.nanoCPUs(limits.child("cpus")),
-			MemoryBytes: m.bytes(limits.child("memory")),
+			NanoCPUs:    m.cpus(limits.child("cpus")),
+			MemoryBytes: m.memory(limits.child("memory")),
 			Pids:        int64(min(m.amount(limits.child("pids")), 1<<62)),
 		}
 	}
 	if reserved := from.get("reservations"); !reserved.isNull() {
 		made.Reservations = &swarm.Resources{
-			NanoCPUs:    m.nanoCPUs(reserved.child("cpus")),
-			MemoryBytes: m.bytes(reserved.child("memory")),
+			NanoCPUs:    m.cpus(reserved.child("cpus")),
+			MemoryBytes: m.memory(reserved.child("memory")),
 		}
 	}
 	return made

@@ -50,7 +50,7 @@ func (m *maker) environment(from *node) []string {
 
 func (m *maker) set(line int, key, value string, into map[string]*string) {
 	if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(value, "\x00") {
-		m.found.add(line, "%.80q can't be a variable of a container", key)
+		m.found.add(line, "a variable of a container has a name, and no null character")
 		return
 	}
 	into[key] = &value
@@ -59,7 +59,7 @@ func (m *maker) set(line int, key, value string, into map[string]*string) {
 // setFrom takes a variable from the surroundings.
 func (m *maker) setFrom(line int, key string, into map[string]*string) {
 	if nameAt(key) != key || key == "" {
-		m.found.add(line, "%.80q can't be a variable that is passed on", key)
+		m.found.add(line, "a variable that has no value, and so is passed on, has a name of letters, digits and _; a value is given as NAME=VALUE")
 		return
 	}
 	value, set, err := m.using.variable(key)
@@ -92,17 +92,17 @@ func (m *maker) environmentFile(n *node, into map[string]*string) {
 			continue
 		}
 		key, value, given := strings.Cut(line, "=")
-		if key == "" || strings.ContainsAny(key, " \t") {
-			m.found.add(n.line, "the file %s, line %d: %.80q is no name of a variable", path, i+1, key)
-			continue
-		}
-		if given {
-			m.set(n.line, key, value, into)
-			continue
-		}
-		passed := map[string]*string{}
-		if m.setFrom(n.line, key, passed); passed[key] != nil {
-			into[key] = passed[key]
+		switch {
+		case key == "" || strings.ContainsAny(key, " \t\x00") || strings.Contains(value, "\x00"), !given && nameAt(key) != key:
+			// The line is not quoted: it may be the second one of a key.
+			m.found.add(n.line, "the file %s, line %d: a line is NAME=VALUE, or the NAME of a variable that is passed on", path, i+1)
+		case given:
+			into[key] = &value
+		default:
+			passed := map[string]*string{}
+			if m.setFrom(n.line, key, passed); passed[key] != nil {
+				into[key] = passed[key]
+			}
 		}
 	}
 }

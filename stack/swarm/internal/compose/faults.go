@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/squadronctl/squadron/stack"
 )
@@ -24,11 +26,39 @@ func (f *faults) add(line int, format string, args ...any) {
 
 // wrap notes a fault that there is an error for. One that is noted already is noted no second time.
 func (f *faults) wrap(line int, err error) {
-	made := &stack.ManifestError{Line: max(line, 1), Err: err}
+	if len(f.all) >= most {
+		return
+	}
+	made := &stack.ManifestError{Line: max(line, 1), Err: printable(err)}
 	known := slices.ContainsFunc(f.all, func(other *stack.ManifestError) bool { return other.Error() == made.Error() })
-	if len(f.all) < most && !known {
+	if !known {
 		f.all = append(f.all, made)
 	}
+}
+
+// plain is an error that says the same as its cause, on one line and without what a terminal would act on.
+type plain struct {
+	text  string
+	cause error
+}
+
+func (p plain) Error() string { return p.text }
+func (p plain) Unwrap() error { return p.cause }
+
+func printable(err error) error {
+	text := strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return ' '
+		case !unicode.IsPrint(c):
+			return unicode.ReplacementChar
+		}
+		return c
+	}, err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return plain{text, err}
 }
 
 // any says whether there are any.

@@ -22,6 +22,9 @@ func seed(f *testing.F) {
 	for _, c := range refusals {
 		f.Add(c.manifest)
 	}
+	for _, c := range hostile {
+		f.Add(c.manifest)
+	}
 	f.Add(withFilesAndVariables)
 }
 

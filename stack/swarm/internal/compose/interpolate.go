@@ -14,8 +14,21 @@ type variables func(name string) (string, bool, error)
 // one. What is unset without a default is empty. A variable is asked for only where its value is used. An error says nothing of
 // the text, which may be a secret.
 func interpolate(text string, lookup variables) (string, error) {
+	return interpolateIn(text, lookup, 0)
+}
+
+// maxNested is how deep variables may stand in the defaults of others.
+const maxNested = 20
+
+func interpolateIn(text string, lookup variables, depth int) (string, error) {
+	if depth > maxNested {
+		return "", fmt.Errorf("variables stand more than %d deep in each other", maxNested)
+	}
 	var made strings.Builder
 	for {
+		if made.Len() > maxText {
+			return "", errTooLong
+		}
 		before, rest, found := strings.Cut(text, "$")
 		made.WriteString(before)
 		if !found {
@@ -30,7 +43,7 @@ func interpolate(text string, lookup variables) (string, error) {
 			if end < 0 {
 				return "", errors.New("there is a ${ without a }; a dollar is written $$")
 			}
-			value, err := braced(rest[1:end], lookup)
+			value, err := braced(rest[1:end], lookup, depth+1)
 			if err != nil {
 				return "", err
 			}
@@ -50,6 +63,8 @@ func interpolate(text string, lookup variables) (string, error) {
 		}
 	}
 }
+
+var errTooLong = fmt.Errorf("the manifest has more than %d bytes with its variables put in", maxText)
 
 // closing finds the brace that ends what the first one begins.
 func closing(text string) int {
@@ -79,7 +94,7 @@ func nameAt(text string) string {
 }
 
 // braced is what stands for what is between ${ and }.
-func braced(text string, lookup variables) (string, error) {
+func braced(text string, lookup variables, depth int) (string, error) {
 	name := nameAt(text)
 	if name == "" {
 		return "", errors.New("there is a ${ that no variable's name follows; a dollar is written $$")
@@ -101,12 +116,12 @@ func braced(text string, lookup variables) (string, error) {
 		if set {
 			return value, nil
 		}
-		return interpolate(other, lookup)
+		return interpolateIn(other, lookup, depth)
 	case "?":
 		if set {
 			return value, nil
 		}
-		message, err := interpolate(other, lookup)
+		message, err := interpolateIn(other, lookup, depth)
 		if err != nil {
 			return "", err
 		}
@@ -115,7 +130,7 @@ func braced(text string, lookup variables) (string, error) {
 		if !set {
 			return "", nil
 		}
-		return interpolate(other, lookup)
+		return interpolateIn(other, lookup, depth)
 	default:
 		return "", fmt.Errorf("what follows ${%s is no way to write a variable", name)
 	}

@@ -138,6 +138,8 @@ type maker struct {
 	using   *sources
 	found   *faults
 	used    used
+	text    int // how long the values with variables are
+	ports   int // how many ports there are
 }
 
 // interpolate puts the variables in, and turns texts into what a key takes.
@@ -156,13 +158,16 @@ func (m *maker) interpolateNode(n *node) {
 		m.interpolateNode(item)
 	}
 	text, isText := n.scalar.(string)
-	if !isText || !strings.Contains(text, "$") {
+	if m.text > maxText || !isText || !strings.Contains(text, "$") {
 		return
 	}
 	value, err := interpolate(text, m.using.variable)
 	if err != nil {
 		m.found.wrap(n.line, err)
 		return
+	}
+	if m.text += len(value); m.text > maxText {
+		m.found.wrap(n.line, errTooLong)
 	}
 	n.scalar = value
 }

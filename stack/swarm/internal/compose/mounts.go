@@ -38,24 +38,12 @@ func (m *maker) mounts(from *node, of *Service) []mount.Mount {
 	return made
 }
 
-// shortOptions are those of the short syntax, and of which type of mount.
-var shortOptions = map[string]string{
-	"ro": "", "rw": "", "nocopy": types.VolumeTypeVolume,
-	"rprivate": types.VolumeTypeBind, "private": types.VolumeTypeBind, "rshared": types.VolumeTypeBind,
-	"shared": types.VolumeTypeBind, "rslave": types.VolumeTypeBind, "slave": types.VolumeTypeBind,
-}
-
 // readMount reads one item of the list, in its short syntax or its long one.
 func (m *maker) readMount(n *node) (types.ServiceVolumeConfig, bool) {
-	var read types.ServiceVolumeConfig
 	if n.kind != mapping {
-		read, err := format.ParseVolume(n.text())
-		if err != nil {
-			m.found.add(n.line, "the volume %.200q: %w", n.text(), err)
-			return read, false
-		}
-		return read, m.checkShort(n, read)
+		return m.shortMount(n)
 	}
+	var read types.ServiceVolumeConfig
 	read.Type, read.Source, read.Target = n.child("type").text(), n.child("source").text(), n.child("target").text()
 	read.ReadOnly = n.child("read_only").text() == "true"
 	for _, section := range []string{types.VolumeTypeBind, types.VolumeTypeVolume, types.VolumeTypeTmpfs} {
@@ -76,18 +64,47 @@ func (m *maker) readMount(n *node) (types.ServiceVolumeConfig, bool) {
 	return read, true
 }
 
-// checkShort refuses options that the parser lets pass, and those of another type.
-func (m *maker) checkShort(n *node, read types.ServiceVolumeConfig) bool {
+// shortMount reads [SOURCE:]TARGET[:OPTION,…]. A name of one letter is no drive: nodes run Linux.
+func (m *maker) shortMount(n *node) (types.ServiceVolumeConfig, bool) {
+	read := types.ServiceVolumeConfig{Type: types.VolumeTypeVolume}
 	parts := strings.Split(n.text(), ":")
-	if len(parts) < 3 {
-		return true
+	if slices.Contains(parts, "") || len(parts) > 3 {
+		m.found.add(n.line, "the volume %.200q is not SOURCE:TARGET:OPTIONS, nor a part of that", n.text())
+		return read, false
 	}
-	for _, option := range strings.Split(parts[len(parts)-1], ",") {
-		of, known := shortOptions[option]
-		if !known || of != "" && of != read.Type {
-			m.found.add(n.line, "a %s has no option %.80q", read.Type, option)
+	if read.Target = parts[0]; len(parts) > 1 {
+		read.Source, read.Target = parts[0], parts[1]
+	}
+	if read.Source != "" && strings.ContainsRune("/.~", rune(read.Source[0])) {
+		read.Type = types.VolumeTypeBind
+	}
+	if len(parts) == 3 {
+		return read, m.shortOptions(n, strings.Split(parts[2], ","), &read)
+	}
+	return read, true
+}
+
+// shortOptions reads options, of which those of another type, and two of one kind, are refused.
+func (m *maker) shortOptions(n *node, options []string, into *types.ServiceVolumeConfig) bool {
+	given := map[string]string{}
+	for _, option := range options {
+		kind := ""
+		switch {
+		case option == "ro" || option == "rw":
+			kind, into.ReadOnly = "access", option == "ro"
+		case option == "nocopy" && into.Type == types.VolumeTypeVolume:
+			kind, into.Volume = "copy", &types.ServiceVolumeVolume{NoCopy: true}
+		case slices.Contains(format.Propagations, option) && into.Type == types.VolumeTypeBind:
+			kind, into.Bind = "propagation", &types.ServiceVolumeBind{Propagation: option}
+		default:
+			m.found.add(n.line, "a %s has no option %.80q", into.Type, option)
 			return false
 		}
+		if given[kind] != "" {
+			m.found.add(n.line, "of the options %s and %s of a %s only one can be", given[kind], option, into.Type)
+			return false
+		}
+		given[kind] = option
 	}
 	return true
 }
@@ -127,8 +144,9 @@ func (m *maker) bind(n *node, from types.ServiceVolumeConfig, made *mount.Mount,
 	if from.Bind != nil && from.Bind.Propagation != "" {
 		made.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(from.Bind.Propagation)}
 	}
-	of.References = append(of.References, Reference{KindHostPath, path.Clean(from.Source), n.lineOf("source")})
-	return true
+	reference, ok := m.hostPath(n.lineOf("source"), from.Source)
+	of.References = append(of.References, reference)
+	return ok
 }
 
 // named mounts a volume by name, or one that has none and is made for each container.

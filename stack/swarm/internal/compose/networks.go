@@ -75,6 +75,9 @@ func predefined(name string) bool {
 	return name == "host" || name == "bridge" || name == "none" || name == "default"
 }
 
+// enginesNetworks are those that Docker makes for a Swarm.
+var enginesNetworks = []string{"ingress", "docker_gwbridge"}
+
 // network gives a network by its key; nil is a fault that has been noted.
 func (m *maker) network(key string, line int) *Network {
 	if known := m.used.networks[key]; known != nil {
@@ -94,7 +97,7 @@ func (m *maker) network(key string, line int) *Network {
 	made.Name, made.External = m.nameOf(key, from)
 	if !made.External {
 		made.Options = m.networkOptions(from)
-		if predefined(made.Name) {
+		if predefined(made.Name) || slices.Contains(enginesNetworks, made.Name) {
 			m.found.add(made.Line, "the network %s is there on each node, and is external", made.Name)
 		}
 	}
@@ -117,6 +120,7 @@ func (m *maker) nameOf(key string, from *node) (string, bool) {
 		if !name.isNull() {
 			m.found.add(name.line, "the name is given by external as well")
 		}
+		m.refuseBeside(from)
 		if old := external.child("name"); !old.isNull() {
 			return old.text(), true
 		}
@@ -143,6 +147,10 @@ func (m *maker) refuseBeside(from *node) {
 	}
 }
 
+// overlayOptions are what a manifest can say of an overlay. The number of its VXLAN is not among them: that chooses whose traffic it
+// is on the wire, and is the Swarm's.
+var overlayOptions = []string{"encrypted", "com.docker.network.driver.mtu"}
+
 func (m *maker) networkOptions(from *node) NetworkOptions {
 	made := NetworkOptions{
 		Driver:     from.child("driver").text(),
@@ -153,8 +161,17 @@ func (m *maker) networkOptions(from *node) NetworkOptions {
 	if made.Driver == "" {
 		made.Driver = overlay
 	}
+	if made.Driver != overlay {
+		m.found.add(from.lineOf("driver"), "a network of a stack has the driver overlay: one of the driver %.80q has to be made "+
+			"by hand, and be external", made.Driver)
+	}
 	if options := from.child("driver_opts"); !options.isNull() {
 		made.Options = m.labels(options)
+		for _, f := range options.fields {
+			if !slices.Contains(overlayOptions, f.key) {
+				m.found.add(f.line, "%.80q is no option of a network of a stack: there are %s", f.key, strings.Join(overlayOptions, " and "))
+			}
+		}
 	}
 	ipam := from.child("ipam")
 	if ipam.isNull() || ipam.get("driver").isNull() && ipam.get("config").isNull() {

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ func (m *maker) endpoint(from *node, spec *swarm.ServiceSpec) {
 	made := &swarm.EndpointSpec{Mode: swarm.ResolutionMode(m.oneOf(mode, "vip", "dnsrr"))}
 	seen := map[swarm.PortConfig]bool{}
 	from.child("ports").each(func(n *node) {
-		for _, port := range m.ports(n) {
+		for _, port := range m.portsOf(n) {
 			if made.Mode == swarm.ResolutionModeDNSRR && port.PublishMode == swarm.PortConfigPublishModeIngress {
 				m.found.add(n.line, "a service with endpoint_mode dnsrr publishes its ports in mode host alone")
 			}
@@ -35,10 +36,30 @@ func (m *maker) endpoint(from *node, spec *swarm.ServiceSpec) {
 	spec.EndpointSpec = made
 }
 
-// ports reads one item of the list, which may be a range.
-func (m *maker) ports(n *node) []swarm.PortConfig {
+// maxPorts is how many ports a manifest may publish, since a short text can stand for many.
+const maxPorts = 20_000
+
+var portRange = regexp.MustCompile(`(\d{1,9})-(\d{1,9})`)
+
+// longRange says whether a text has a range of more ports than there may be, so that nobody writes them out.
+func longRange(text string) bool {
+	return slices.ContainsFunc(portRange.FindAllStringSubmatch(text, -1), func(ends []string) bool {
+		first, _ := strconv.Atoi(ends[1])
+		last, _ := strconv.Atoi(ends[2])
+		return last-first >= maxPorts
+	})
+}
+
+// portsOf reads one item of the list, which may be a range.
+func (m *maker) portsOf(n *node) []swarm.PortConfig {
+	if m.ports > maxPorts {
+		return nil
+	}
 	var read []types.ServicePortConfig
-	if n.kind == mapping {
+	long := longRange(n.text())
+	switch {
+	case long: // refused below
+	case n.kind == mapping:
 		target, err := strconv.ParseUint(n.child("target").text(), 10, 16)
 		if err != nil {
 			m.found.add(n.lineOf("target"), "a port's target is a number from 1 to 65535")
@@ -46,12 +67,17 @@ func (m *maker) ports(n *node) []swarm.PortConfig {
 		}
 		read = []types.ServicePortConfig{{Target: uint32(target), Published: n.child("published").text(),
 			Protocol: n.child("protocol").text(), Mode: n.child("mode").text()}}
-	} else {
+	default:
 		var err error
 		if read, err = types.ParsePortConfig(n.text()); err != nil {
 			m.found.add(n.line, "the port %.80q: %w", n.text(), err)
 			return nil
 		}
+	}
+	if m.ports += len(read); long || m.ports > maxPorts {
+		m.ports = maxPorts + 1
+		m.found.add(n.line, "the manifest has more than %d ports", maxPorts)
+		return nil
 	}
 	var made []swarm.PortConfig
 	for _, port := range read {

@@ -125,16 +125,9 @@ func resourceForLibrary(one any, isSecret bool) any {
 // blame finds the line of what the library refuses: the smallest part that it refuses also when all beside it is left out.
 func blame(root *node) int {
 	s := &search{tries: 300}
-	for _, f := range root.fields {
-		if aside(f.key) {
-			continue
-		}
-		inRoot := func(part any) any { return map[string]any{f.key: part} }
-		if s.refuses(inRoot(f.value.plain())) {
-			return s.within(f.value, f.line, inRoot)
-		}
-	}
-	return root.line
+	kept := *root
+	kept.fields = slices.DeleteFunc(slices.Clone(root.fields), func(f field) bool { return aside(f.key) })
+	return s.within(&kept, root.line, func(part any) any { return part })
 }
 
 // search tries parts of a manifest, as many as it may.
@@ -151,17 +144,46 @@ func (s *search) refuses(part any) bool {
 
 // within looks further in a part that is refused; as makes a manifest of what is given in its place.
 func (s *search) within(at *node, line int, as func(any) any) int {
-	for _, f := range at.fields {
-		inField := func(part any) any { return as(map[string]any{f.key: part}) }
-		if s.refuses(inField(f.value.plain())) {
-			return s.within(f.value, f.line, inField)
+	fields := narrow(at.fields, func(some []field) bool { return s.refuses(as((&node{kind: mapping, fields: some}).plain())) })
+	if len(fields) == 1 {
+		f := fields[0]
+		if f.value.kind != scalar && s.refusesKey(f.key, as) {
+			return f.line
 		}
+		return s.within(f.value, f.line, func(part any) any { return as(map[string]any{f.key: part}) })
 	}
-	for _, item := range at.items {
-		inList := func(part any) any { return as([]any{part}) }
-		if s.refuses(inList(item.plain())) {
-			return s.within(item, item.line, inList)
-		}
+	items := narrow(at.items, func(some []*node) bool { return s.refuses(as((&node{kind: list, items: some}).plain())) })
+	if len(items) == 1 {
+		return s.within(items[0], items[0].line, func(part any) any { return as([]any{part}) })
 	}
 	return line
+}
+
+// refusesKey says whether a key is refused whatever its value is.
+func (s *search) refusesKey(key string, as func(any) any) bool {
+	for _, value := range []any{nil, map[string]any{}, []any{}} {
+		if !s.refuses(as(map[string]any{key: value})) {
+			return false
+		}
+	}
+	return true
+}
+
+// narrow halves some parts as long as one half is refused: so one is left where it is one that is refused by itself.
+func narrow[T any](some []T, refuses func([]T) bool) []T {
+	if len(some) == 1 && !refuses(some) {
+		return nil
+	}
+	for len(some) > 1 {
+		half := len(some) / 2
+		switch {
+		case refuses(some[:half]):
+			some = some[:half]
+		case refuses(some[half:]):
+			some = some[half:]
+		default:
+			return nil
+		}
+	}
+	return some
 }

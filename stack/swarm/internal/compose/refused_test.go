@@ -10,11 +10,7 @@ import (
 
 // in puts lines into a service, or beside it.
 func in(service, beside string) string {
-	text := "services:\n  web:\n    image: web\n"
-	for _, line := range strings.Split(strings.TrimSpace(service), "\n") {
-		text += "    " + line + "\n"
-	}
-	return text + beside
+	return "services:\n  web:\n    image: web\n    " + strings.ReplaceAll(strings.TrimSpace(service), "\n", "\n    ") + "\n" + beside
 }
 
 // refusals are manifests with a mark at each line that is at fault, and a part of what is said of it.

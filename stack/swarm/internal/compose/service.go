@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/distribution/reference"
@@ -117,6 +118,13 @@ func (m *maker) healthcheck(from *node, read *types.HealthCheckConfig) *containe
 			m.found.add(test.line, "a healthcheck that is disabled has no test")
 		}
 		return &container.HealthConfig{Test: []string{"NONE"}}
+	}
+	for _, key := range []string{"interval", "timeout", "start_period"} {
+		if n := from.child(key); !n.isNull() {
+			if d := m.span(n); d > 0 && d < time.Millisecond {
+				m.found.add(n.line, "%.80q is less than a Swarm takes here, which is 1ms", n.text())
+			}
+		}
 	}
 	made := &container.HealthConfig{
 		Test:        read.Test,

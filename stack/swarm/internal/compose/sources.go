@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // sources are the files and variables that a manifest refers to: each is asked for once, and held against what was packed.
@@ -76,7 +77,8 @@ func (s *sources) file(path string) ([]byte, string, error) {
 	if digest, known := s.files[path]; known {
 		return s.contents[path], digest, nil
 	}
-	if path == "" || strings.TrimSpace(path) != path || strings.ContainsFunc(path, unicode.IsControl) {
+	if path == "" || strings.TrimSpace(path) != path || !utf8.ValidString(path) ||
+		strings.ContainsFunc(path, func(c rune) bool { return !unicode.IsPrint(c) }) { // what a line below the manifest can hold
 		return nil, "", fmt.Errorf("%.200q is no path of a file", path)
 	}
 	was, found := s.packed.files[path]

@@ -8,14 +8,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// The bounds of a manifest. Aliases count as often as they are used, so that a short text can't stand for an endless one.
+// The bounds of a manifest. Aliases count as often as they are used, so that a short text can't stand for an endless one; maxText
+// is also for all values together, with aliases resolved, and then with variables in them.
 const (
 	maxText  = 4 << 20
-	maxNodes = 100_000
+	maxNodes = 20_000
 	maxDepth = 100
 )
 
@@ -151,6 +153,10 @@ func parse(text string, found *faults) *node {
 		found.add(1, "the manifest has %d bytes, more than %d", len(text), maxText)
 		return nil
 	}
+	if at := otherThanUTF8(text); at >= 0 {
+		found.add(1+strings.Count(text[:at], "\n"), "the manifest is not UTF-8")
+		return nil
+	}
 	if at := otherBreak.FindStringIndex(text); at != nil {
 		found.add(1+strings.Count(text[:at[0]], "\n"), "a line ends in what YAML alone takes for an end: write newlines")
 		return nil
@@ -192,54 +198,16 @@ func parse(text string, found *faults) *node {
 	return root
 }
 
-var syntaxLine = regexp.MustCompile(`^(yaml: )?(line \d+: )?`)
-
-// wrapSyntax notes what the YAML parser says. The line that it gives is often that where something begins that goes wrong
-// much later, so that the line is looked for.
-func wrapSyntax(text string, err error, found *faults) {
-	found.add(faultyLine(text), "not YAML: %s", syntaxLine.ReplaceAllString(err.Error(), ""))
-}
-
-// What a search for a line may cost: how many lines a value may take that can't be read until it is whole, how often such a value
-// may be in the way, and how long a text may be. Beyond, the line is one before the fault.
-const (
-	ahead      = 50
-	mostJumps  = 20
-	mostSought = 1 << 18
-)
-
-// linesOf is how many lines a text has.
-func linesOf(text string) int { return 1 + strings.Count(strings.TrimSuffix(text, "\n"), "\n") }
-
-// faultyLine finds a line up to which a text is YAML, and with which it is none.
-func faultyLine(text string) int {
-	lines := strings.SplitAfter(text, "\n")
-	isYAML := func(count int) bool {
-		return yaml.Unmarshal([]byte(strings.Join(lines[:count], "")), new(yaml.Node)) == nil
-	}
-	if len(text) > mostSought {
-		return 1
-	}
-	good, bad := 0, len(lines)
-	for jumps := 0; ; jumps++ {
-		for bad-good > 1 {
-			if middle := (good + bad) / 2; isYAML(middle) {
-				good = middle
-			} else {
-				bad = middle
+// otherThanUTF8 is where a text is no UTF-8, below 0 where it is.
+func otherThanUTF8(text string) int {
+	for i, c := range text {
+		if c == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				return i
 			}
 		}
-		further := good
-		for next := bad + 1; next < len(lines) && next <= bad+ahead && further == good; next++ {
-			if isYAML(next) {
-				further = next
-			}
-		}
-		if further == good || jumps == mostJumps {
-			return min(bad, linesOf(text))
-		}
-		good, bad = further, len(lines)
 	}
+	return -1
 }
 
 // resolver makes a tree of what the YAML parser gave.
@@ -248,6 +216,7 @@ type resolver struct {
 	open  map[*yaml.Node]bool // the anchors that are being resolved
 	last  int                 // the last line: what is missing at the end is after it for the parser
 	nodes int
+	bytes int
 	over  bool
 }
 
@@ -255,9 +224,11 @@ func (r *resolver) lineOf(n *yaml.Node) int { return max(min(n.Line, r.last), 1)
 
 func (r *resolver) resolve(from *yaml.Node, depth int) *node {
 	made := &node{line: r.lineOf(from)}
-	if r.nodes++; r.nodes > maxNodes || depth > maxDepth {
+	r.bytes += len(from.Value)
+	if r.nodes++; r.nodes > maxNodes || depth > maxDepth || r.bytes > maxText {
 		if !r.over {
-			r.found.add(made.line, "the manifest has more than %d values, or values more than %d deep", maxNodes, maxDepth)
+			r.found.add(made.line, "the manifest has more than %d values, values more than %d deep, or more than %d bytes with what aliases "+
+				"stand for", maxNodes, maxDepth, maxText)
 		}
 		r.over = true
 		return made
@@ -303,6 +274,7 @@ func (r *resolver) mapping(from *yaml.Node, made *node, depth int) {
 		defer delete(r.open, from)
 	}
 	var merged []*yaml.Node
+	lines := map[string]int{} // of the keys
 	for i := 0; i+1 < len(from.Content); i += 2 {
 		key, value := from.Content[i], from.Content[i+1]
 		switch {
@@ -310,23 +282,25 @@ func (r *resolver) mapping(from *yaml.Node, made *node, depth int) {
 			merged = append(merged, value)
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 			r.found.add(r.lineOf(key), "the key %.80q is no string: write it in quotes", key.Value)
-		case made.child(key.Value) != nil:
-			r.found.add(r.lineOf(key), "the key %.80q is given a second time, after line %d", key.Value, made.lineOf(key.Value))
+		case lines[key.Value] > 0:
+			r.found.add(r.lineOf(key), "the key %.80q is given a second time, after line %d", key.Value, lines[key.Value])
 		default:
+			lines[key.Value] = r.lineOf(key)
 			made.fields = append(made.fields, field{key: key.Value, line: r.lineOf(key), value: r.resolve(value, depth+1)})
 		}
 	}
 	for _, value := range merged {
-		r.merge(r.resolve(value, depth+1), made)
+		r.merge(r.resolve(value, depth+1), made, lines)
 	}
 }
 
 // merge adds the keys of a mapping, or of several, the first of which counts.
-func (r *resolver) merge(from, into *node) {
+func (r *resolver) merge(from, into *node, lines map[string]int) {
 	switch from.kind {
 	case mapping:
 		for _, f := range from.fields {
-			if into.child(f.key) == nil {
+			if lines[f.key] == 0 {
+				lines[f.key] = f.line
 				into.fields = append(into.fields, f)
 			}
 		}
@@ -336,7 +310,7 @@ func (r *resolver) merge(from, into *node) {
 				r.found.add(item.line, "<< takes mappings alone")
 				continue
 			}
-			r.merge(item, into)
+			r.merge(item, into, lines)
 		}
 	default:
 		r.found.add(from.line, "<< takes mappings alone")
@@ -355,7 +329,7 @@ func (r *resolver) scalar(from *yaml.Node, made *node) {
 	}
 	var value any
 	if err := from.Decode(&value); err != nil {
-		r.found.add(made.line, "not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		r.found.add(made.line, "the text is none of %s", from.ShortTag()) // the text itself may be a secret
 		return
 	}
 	if _, isTime := value.(time.Time); isTime {
@@ -367,6 +341,14 @@ func (r *resolver) scalar(from *yaml.Node, made *node) {
 // checkTag refuses a tag: an extension of YAML, which would mean something that is not known here.
 func (r *resolver) checkTag(from *yaml.Node, allowed string) {
 	if tag := from.ShortTag(); tag != allowed {
-		r.found.add(r.lineOf(from), "the tag %.80s is not known", tag)
+		r.found.add(r.lineOf(from), "the tag%s is not known: a text that begins with ! is written in quotes", shownTag(tag))
 	}
+}
+
+// shownTag is a tag as an error may show it: what is none that anybody uses can be a password that lacks its quotes.
+func shownTag(tag string) string {
+	if strings.HasPrefix(tag, "!!") || tag == "!reset" || tag == "!override" {
+		return " " + tag
+	}
+	return ""
 }

@@ -113,6 +113,9 @@ func (m *maker) labels(n *node) map[string]string {
 		if key == "" {
 			m.found.add(item.line, "a label has no name")
 		}
+		if _, given := made[key]; given {
+			m.found.add(item.line, "the label %.80s is given a second time", key)
+		}
 		made[key] = value
 	}
 	return made
