@@ -20,7 +20,6 @@ type applying struct {
 	prune        bool
 	dryRun       bool
 	correctDrift bool
-	own          string
 
 	watch    bool
 	listen   string
@@ -46,8 +45,13 @@ not deployed while one of a lower wave is not healthy, and then the exit code is
 With --watch it stays, reads the directory again each --interval, and writes its table when that is another, until it is
 interrupted, which is its exit code 0. It answers on --listen: /healthz as long as it lives, /readyz while it can read the
 cluster and the directory, /metrics for Prometheus. A directory without any stack, as one has where a file system is not
-mounted, then removes nothing.`,
-		Example:           "  squadronctl apply ./stacks --dry-run\n  squadronctl apply ./stacks --prune\n  squadronctl apply ./stacks --prune --correct-drift --watch",
+mounted, then removes nothing.
+
+With --engine swarm DIR has compose files, NAME.yaml or NAME/compose.yaml, which docs/swarm.md describes. They go to the Docker
+Swarm of the manager that the docker command would talk to, by DOCKER_HOST, DOCKER_CONTEXT or its current context. What they
+use outside of their stacks, such as paths of hosts and external networks, has to be allowed by --allow-host-path and the like;
+so it has to be for units.`,
+		Example:           "  squadronctl apply ./stacks --dry-run\n  squadronctl apply ./stacks --prune\n  squadronctl apply ./stacks --prune --correct-drift --watch\n  squadronctl apply ./stacks --engine swarm --allow-network proxy",
 		Args:              stackDirArgs,
 		ValidArgsFunction: completeDirectories,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -65,8 +69,10 @@ mounted, then removes nothing.`,
 	flags.Var((*seconds)(&p.interval), "interval", "the pause between two passes of --watch, as in 30s; a mere number is of seconds")
 	flags.StringVar(&p.listen, "listen", "127.0.0.1:9642", "the `host:port` of this host on which --watch tells how it is doing; port 0 is a free one")
 	flags.StringVar(&p.own, "own", "", "the `stack` that this process runs in itself: it is deployed last")
+	flags.StringVar(&p.ownService, "own-service", "", "the `service` of that stack that this process is; by default its only one, or the one with a container of this host's name")
 	a.addStackFlags(command, &p.stackFlags)
 	completeFlag(command, "own")
+	completeFlag(command, "own-service")
 	completeFlag(command, "listen")
 	completeFlag(command, "interval")
 	return command
@@ -90,11 +96,12 @@ func (p *applying) over(a *app, command *cobra.Command, dir string, work func(co
 	if err := a.settleStacks(command, &p.stackFlags); err != nil {
 		return err
 	}
-	p.declared = &source{app: a, dir: dir}
-	if err := p.declared.check(); err != nil {
+	declared, files := a.newSource(dir, p.engineFlags)
+	if err := declared.check(); err != nil {
 		return err
 	}
-	return a.withStacks(p.stackFlags, p.own, work)
+	p.declared = declared
+	return a.withStacks(p.stackFlags, files, work)
 }
 
 // run does what the flags say, once or again and again.

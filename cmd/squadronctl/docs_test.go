@@ -158,7 +158,7 @@ func flagTable(flags *pflag.FlagSet) string {
 		if value != "" && value != "count" {
 			name += " " + value
 		}
-		if flag.DefValue != "" && flag.DefValue != "false" && flag.DefValue != "0" {
+		if !slices.Contains([]string{"", "false", "0", "[]"}, flag.DefValue) {
 			usage += " (default " + flag.DefValue + ")"
 		}
 		fmt.Fprintf(&rows, "| `%s` | %s |\n", cell(name), cell(usage))

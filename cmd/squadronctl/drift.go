@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/squadronctl/squadron/cmd/squadronctl/internal/composedir"
 	"github.com/squadronctl/squadron/internal/stackmark"
 	"github.com/squadronctl/squadron/reconcile"
 )
@@ -17,23 +18,52 @@ import (
 func (a *app) driftCommand() *cobra.Command {
 	var f stackFlags
 	command := &cobra.Command{
-		Use:   "drift",
+		Use:   "drift [DIR]",
 		Short: "Show what somebody has changed by hand of the owner's stacks",
 		Long: `Holds what is on the cluster of the owner's stacks against what was deployed last, as --state has it, and shows each field that
 is another: what was deployed, and what is there. Manifests that have changed since do not count: see diff. Nothing is shown
-where nothing differs. The exit code is 0 then, and 1 when something differs or could not be read.`,
-		Example:           "  squadronctl drift\n  squadronctl drift --owner ops -o json",
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(command *cobra.Command, _ []string) error {
+where nothing differs. The exit code is 0 then, and 1 when something differs or could not be read.
+
+With --engine swarm DIR is the directory of the compose files. What they read, files and variables, is not kept in --state, so it
+has to be there as it was when they were deployed; a stack of which it is not could not be read.`,
+		Example:           "  squadronctl drift\n  squadronctl drift --owner ops -o json\n  squadronctl drift --engine swarm ./stacks",
+		Args:              driftArgs,
+		ValidArgsFunction: completeDirectories,
+		RunE: func(command *cobra.Command, args []string) error {
 			if err := a.settleStacks(command, &f); err != nil {
 				return err
 			}
-			return a.withStacks(f, "", func(ctx context.Context, s *stackSession) error { return s.drift(ctx, f.form) })
+			files, err := a.driftFiles(args, f.engine)
+			if err != nil {
+				return err
+			}
+			return a.withStacks(f, files, func(ctx context.Context, s *stackSession) error { return s.drift(ctx, f.form) })
 		},
 	}
 	a.addStackFlags(command, &f)
 	return command
+}
+
+func driftArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return errors.New("one DIR is enough")
+	}
+	return nil
+}
+
+// driftFiles gives the files that compose files name.
+func (a *app) driftFiles(args []string, engine string) (*composedir.Source, error) {
+	switch {
+	case len(args) == 0:
+		return nil, nil
+	case engine != engineSwarm:
+		return nil, usagef("DIR has a meaning with --engine %s only: what was deployed is kept in --state", engineSwarm)
+	}
+	files := composedir.New(args[0], a.lookup)
+	if _, err := files.Read(); err != nil { // faults of today are none of what was deployed
+		return nil, usageError{err: err}
+	}
+	return files, nil
 }
 
 func (s *stackSession) drift(ctx context.Context, form string) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/squadronctl/squadron/controller"
 	"github.com/squadronctl/squadron/fleet"
+	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/systemd"
 )
 
@@ -160,6 +161,8 @@ func hint(err error) string {
 		return "it asks for a client certificate: --cert-file and --key-file"
 	case fleet.IsInvalidEndpoint(err):
 		return "is --fleet-endpoint (SQUADRON_ENDPOINT) right?"
+	case stack.IsForbiddenReference(err):
+		return "allow it with --allow-host-path or the like"
 	case client.IsErrConnectionFailed(err):
 		return "are DOCKER_HOST and DOCKER_CONTEXT right?"
 	default:

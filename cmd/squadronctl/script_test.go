@@ -38,6 +38,8 @@ func TestScripts(t *testing.T) {
 			"fifo":   fifoCommand,
 			"server": serverCommand,
 			"expand": expandCommand,
+			"swarm":  swarmCommand,
+			"hand":   handCommand,
 		},
 	})
 }

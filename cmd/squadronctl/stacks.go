@@ -3,23 +3,22 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/squadronctl/squadron/cmd/squadronctl/internal/composedir"
 	"github.com/squadronctl/squadron/cmd/squadronctl/internal/stackdir"
-	"github.com/squadronctl/squadron/fleet"
 	"github.com/squadronctl/squadron/prune"
 	"github.com/squadronctl/squadron/reconcile"
 	"github.com/squadronctl/squadron/stack/revision"
-	"github.com/squadronctl/squadron/stack/units"
 )
 
 // stackFlags are what the commands about declared stacks have in common.
 type stackFlags struct {
+	engineFlags
 	owner string
 	state string
 	form  string
@@ -32,6 +31,7 @@ func (a *app) addStackFlags(command *cobra.Command, f *stackFlags) {
 	flags.StringVar(&f.state, "state", "", "the `directory` that keeps what was deployed (SQUADRON_STATE); by default squadron in $XDG_STATE_HOME or ~/.local/state, and /var/lib/squadron as root")
 	_ = command.MarkFlagDirname("state") // it exists
 	completeFlag(command, "owner")
+	a.addEngineFlags(command, &f.engineFlags)
 	addOutput(command, &f.form, formTable, formWide, formJSON, formYAML, formName)
 }
 
@@ -41,6 +41,9 @@ func (a *app) settleStacks(command *cobra.Command, f *stackFlags) error {
 		if err := a.fromEnvironment(command.Flags(), flag, []string{"SQUADRON_" + strings.ToUpper(flag)}); err != nil {
 			return err
 		}
+	}
+	if err := a.checkEngine(command.Flags(), f.engine); err != nil {
+		return err
 	}
 	if f.owner == "" {
 		return usagef("--owner has to be a name")
@@ -73,38 +76,30 @@ func stackDirArgs(_ *cobra.Command, args []string) error {
 type stackSession struct {
 	app    *app
 	owner  string
-	engine *units.Engine
+	engine stackEngine
 	store  *revision.Directory
-	fleet  fleet.Fleet
-	tunnel io.Closer // nil without one
 }
 
-// withStacks runs what needs such a connection. Own is the stack that the process runs in. The context ends with the first
+// withStacks runs what needs such a connection. Files are those that compose files name. The context ends with the first
 // interrupt, and work has to come to a clean end then; a second one leaves it behind.
-func (a *app) withStacks(f stackFlags, own string, work func(context.Context, *stackSession) error) error {
+func (a *app) withStacks(f stackFlags, files *composedir.Source, work func(context.Context, *stackSession) error) error {
 	s := &stackSession{app: a, owner: f.owner}
 	var err error
 	if s.store, err = revision.NewDirectory(f.state); err != nil {
 		return usageError{err: err}
 	}
-	if s.fleet, s.tunnel, err = a.backend(0); err != nil {
-		return err
-	}
-	s.engine, err = units.New(units.Config{
-		Fleet: s.fleet, Store: s.store, Own: own, Logger: a.logger(),
-		WaitSleep: a.settings.waitSleep, WaitTimeout: a.settings.timeout,
-	})
+	engine, end, err := a.newEngine(f.engineFlags, s.store, files)
 	if err != nil {
-		closeTunnel(s.tunnel)
 		return err
 	}
+	s.engine = engine
 	ended := make(chan error, 1) // with room, for one that is left behind
 	go func() { ended <- work(a.interrupts.context, s) }()
 	left, err := a.await(ended)
 	if left {
 		return err
 	}
-	s.close()
+	end()
 	if err != nil && a.interrupts.first() {
 		return fmt.Errorf("%w, and what was under way has been brought to its end", errInterrupted)
 	}
@@ -127,25 +122,30 @@ func (a *app) await(ended <-chan error) (left bool, err error) {
 	}
 }
 
-func (s *stackSession) close() {
-	_ = s.engine.Close() // nothing is under way any more
-	if closer, ok := s.fleet.(io.Closer); ok {
-		_ = closer.Close() // the same
-	}
-	closeTunnel(s.tunnel)
-}
-
 // source is a directory of stacks, as a reconciler asks for it and a sweep goes by it.
 type source struct {
-	app  *app
-	dir  string
-	last []reconcile.Declared
-	err  error // of the last reading, where nothing is known of what is declared
+	app      *app
+	list     func() (stackdir.Listing, error)
+	template reconcile.Declared // what is the same for all stacks
+	last     []reconcile.Declared
+	err      error // of the last reading, where nothing is known of what is declared
+}
+
+// newSource reads a directory in the manner of an engine. Files are those that compose files name; nil where there are none.
+func (a *app) newSource(dir string, f engineFlags) (s *source, files *composedir.Source) {
+	s = &source{app: a, template: reconcile.Declared{Allow: f.allow}}
+	if f.engine != engineSwarm {
+		s.list = func() (stackdir.Listing, error) { return stackdir.Read(dir) }
+		return s, nil
+	}
+	files = composedir.New(dir, a.lookup)
+	s.list, s.template.Credentials = files.Read, a.dockerCredentials()
+	return s, files
 }
 
 // read is a reconcile.Source.
 func (s *source) read(ctx context.Context) ([]reconcile.Declared, []error) {
-	listing, err := stackdir.Read(s.dir)
+	listing, err := s.list()
 	s.last, s.err = nil, err
 	if err != nil {
 		return nil, []error{err}
@@ -154,16 +154,16 @@ func (s *source) read(ctx context.Context) ([]reconcile.Declared, []error) {
 		s.app.logger().Info(ctx, "left out, since they are no manifests: %s", strings.Join(listing.Others, ", "))
 	}
 	for _, declared := range listing.Stacks {
-		s.last = append(s.last, reconcile.Declared{
-			Name: declared.Name, Manifest: declared.Manifest, Wave: declared.Wave, File: declared.File,
-		})
+		d := s.template
+		d.Name, d.Manifest, d.Wave, d.File = declared.Name, declared.Manifest, declared.Wave, declared.File
+		s.last = append(s.last, d)
 	}
 	return s.last, listing.Faults
 }
 
 // check refuses a directory that can't be one of stacks, before anything else is done.
 func (s *source) check() error {
-	if _, err := stackdir.Read(s.dir); err != nil {
+	if _, err := s.list(); err != nil {
 		return usageError{err: err}
 	}
 	return nil

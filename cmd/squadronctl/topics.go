@@ -64,12 +64,20 @@ names. It has contexts, one for each cluster, and holds no secrets:
       stamp: true
 
 The settings of a context are endpoint, tunnel, ssh-username, ssh-timeout, ssh-strict-host-key-checking,
-ssh-known-hosts-file, ssh-identity, ca-file, cert-file, key-file and stamp. --context picks one by name, and then no
+ssh-known-hosts-file, ssh-identity, ca-file, cert-file, key-file, stamp and engine. --context picks one by name, and then no
 environment variable counts for the connection; SQUADRON_CONTEXT names another current one. The current context is not used
 where flags or variables give an endpoint or a tunnel: its other settings belong to another cluster.
 
 An endpoint is unix:///path of fleet's socket, http://host:port or https://host:port; with --tunnel it is as seen from the
-host that the tunnel ends at. systemd: is the systemd of this host, and systemd:user that of this user.`
+host that the tunnel ends at. systemd: is the systemd of this host, and systemd:user that of this user.
+
+Apply, diff and drift have another engine beside units: with --engine swarm, SQUADRON_ENGINE=swarm or engine: swarm in a context
+they see to stacks on a Docker Swarm. Its manager is the engine that the docker command would talk to: that of DOCKER_HOST
+(with DOCKER_TLS_VERIFY and DOCKER_CERT_PATH for a tcp address), else of the docker context that DOCKER_CONTEXT names, else of the
+current one in $DOCKER_CONFIG/config.json or ~/.docker/config.json, else the one at /var/run/docker.sock. To an ssh address
+the flags --ssh-... say how to log in, with ~/.ssh/known_hosts and $USER by default; no ssh and no docker is started.
+DOCKER_API_VERSION fixes the version of the API. Registries are logged in to by what "docker login" has kept in config.json
+itself. What a program keeps for it (credsStore, credHelpers) is not asked for.`
 
 const progressTopic = `While a command works on a group, standard error shows a line for each slice with its phase and time, and a bar over all. On a
 terminal these are drawn in place. Where standard error is no terminal, or NO_COLOR is set, or TERM is not set or dumb,
