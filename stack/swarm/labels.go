@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -67,11 +66,15 @@ func checkOwner(owner string) error {
 	return nil
 }
 
-// stackNames are the names that services can be scoped by.
-var stackNames = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$`)
+// The characters of the names that services can be scoped by, and how many there may be.
+const (
+	lettersDigits   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	longestName     = 63
+	stackCharacters = lettersDigits + "_-"
+)
 
 func checkStackName(name string) error {
-	if !stackNames.MatchString(name) {
+	if name == "" || len(name) > longestName || !strings.Contains(lettersDigits, name[:1]) || strings.Trim(name, stackCharacters) != "" {
 		return fmt.Errorf("%.256q can't be a stack's name: it has to be made of at most 63 letters, digits, _ and -, "+
 			"and to begin with a letter or digit", name)
 	}

@@ -3,8 +3,8 @@ package swarm
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,8 +111,11 @@ func (c *core) namePredefined(ctx context.Context, id string) (string, error) {
 // predefinedNetworks are those that every engine has.
 var predefinedNetworks = []string{network.NetworkHost, network.NetworkBridge, network.NetworkNone}
 
-// networkIDs are the swarm's, and the nodes' own.
-var networkIDs = regexp.MustCompile(`^([0-9a-z]{25}|[0-9a-f]{64})$`)
+// isNetworkID says whether a text can be a network's ID: the swarm's have 25 characters, those of the nodes themselves 64 digits.
+func isNetworkID(text string) bool {
+	digits := map[int]string{25: "0123456789abcdefghijklmnopqrstuvwxyz", 64: "0123456789abcdef"}[len(text)]
+	return digits != "" && strings.Trim(text, digits) == ""
+}
 
 // attachment gives how a network that a service is attached to is compared: by its ID where the swarm lists it, by its name where
 // it is one that every engine has, and else as it is written.
@@ -124,7 +127,7 @@ func (c *core) attachment(ctx context.Context, list networkList, target string) 
 	switch {
 	case listed && slices.Contains(predefinedNetworks, name):
 		return name, nil
-	case listed || slices.Contains(predefinedNetworks, target) || !networkIDs.MatchString(target):
+	case listed || slices.Contains(predefinedNetworks, target) || !isNetworkID(target):
 		return target, nil
 	}
 	name, err := c.namePredefined(ctx, target)

@@ -67,8 +67,8 @@ var hostile = []struct{ name, manifest, want string }{
 	{"memory for nothing", in("deploy:\n  resources:\n    limits:\n      memory: 1m # !\n      cpus: \"0.0001\" # !", ""), "less than a Swarm gives"},
 	{"a check too often", in("healthcheck:\n  interval: 1us # !", ""), "1ms"},
 
-	{"a secret's content that is a number", in("secrets: [a]", "secrets:\n  a:\n    content: 1234 # !\n"), "no text"},
-	{"a config's content that is none", in("configs: [a]", "configs:\n  a:\n    content: [b] # !\n"), "no text"},
+	{"a secret's content that is a number", in("secrets: [a]", "secrets:\n  a:\n    content: 1234 # !\n"), "must be a string"},
+	{"a config's content that is none", in("configs: [a]", "configs:\n  a:\n    content: [b] # !\n"), "must be a string"},
 }
 
 func TestWhatWouldReachTheHostUnseenIsRefused(t *testing.T) {

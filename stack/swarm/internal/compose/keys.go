@@ -3,19 +3,30 @@ package compose
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// form is what a value has to be, where a text that came of a variable has to be turned into it.
+// form is what a value has to be.
 type form int
 
 const (
-	asWritten form = iota
-	boolean        // true or false
-	count          // a whole number
-	ratio          // a number
-	open           // whatever keys and values there are below belong to whoever reads them
+	section    form = iota // a mapping of the keys below
+	named                  // a mapping of names that the manifest chooses
+	items                  // a list of mappings
+	shorts                 // a list of mappings, or of what stands for one in short syntax
+	choice                 // a list of names, or a mapping of them
+	external               // true or false, or a mapping of the keys below
+	written                // a text
+	figure                 // a text or a number
+	boolean                // true or false
+	count                  // a whole number
+	ratio                  // a number
+	textList               // a list of texts
+	textOrList             // a text, or a list of texts
+	figures                // a mapping of texts and numbers
+	pairs                  // a mapping of texts, numbers and booleans, or a list of texts
+	hosts                  // a mapping of texts and lists of texts, or a list of texts
+	paths                  // a text, or a list of texts and of mappings, which are told apart where they are read
 )
 
 // A key's path has * for a name that the manifest chooses, and for an item of a list.
@@ -23,61 +34,67 @@ var supported = []struct {
 	path string
 	form form
 }{
-	{"name", asWritten}, {"version", asWritten},
+	{"name", written}, {"version", written},
 
-	{"services.*.image", asWritten}, {"services.*.profiles", open},
-	{"services.*.command", open}, {"services.*.entrypoint", open},
-	{"services.*.environment", open}, {"services.*.env_file", open},
-	{"services.*.user", asWritten}, {"services.*.working_dir", asWritten}, {"services.*.hostname", asWritten},
+	{"services", named}, {"networks", named}, {"configs", named}, {"secrets", named}, {"volumes", named},
+	{"services.*.ports", shorts}, {"services.*.networks", choice}, {"services.*.configs", shorts}, {"services.*.secrets", shorts},
+	{"services.*.volumes", shorts}, {"services.*.deploy.placement.preferences", items}, {"networks.*.ipam.config", items},
+	{"networks.*.external", external}, {"configs.*.external", external}, {"secrets.*.external", external},
+	{"volumes.*.external", external},
+
+	{"services.*.image", written}, {"services.*.profiles", textList},
+	{"services.*.command", textOrList}, {"services.*.entrypoint", textOrList},
+	{"services.*.environment", pairs}, {"services.*.env_file", paths},
+	{"services.*.user", written}, {"services.*.working_dir", written}, {"services.*.hostname", written},
 	{"services.*.init", boolean}, {"services.*.read_only", boolean}, {"services.*.stdin_open", boolean}, {"services.*.tty", boolean},
-	{"services.*.stop_signal", asWritten}, {"services.*.stop_grace_period", asWritten},
-	{"services.*.healthcheck.test", open}, {"services.*.healthcheck.interval", asWritten},
-	{"services.*.healthcheck.timeout", asWritten}, {"services.*.healthcheck.retries", count},
-	{"services.*.healthcheck.start_period", asWritten}, {"services.*.healthcheck.disable", boolean},
-	{"services.*.labels", open},
-	{"services.*.logging.driver", asWritten}, {"services.*.logging.options", open},
-	{"services.*.extra_hosts", open},
-	{"services.*.dns", open}, {"services.*.dns_search", open}, {"services.*.dns_opt", open},
-	{"services.*.ports.*.target", count}, {"services.*.ports.*.published", asWritten},
-	{"services.*.ports.*.protocol", asWritten}, {"services.*.ports.*.mode", asWritten},
-	{"services.*.networks.*.aliases", open},
-	{"services.*.configs.*.source", asWritten}, {"services.*.configs.*.target", asWritten},
-	{"services.*.configs.*.uid", asWritten}, {"services.*.configs.*.gid", asWritten}, {"services.*.configs.*.mode", asWritten},
-	{"services.*.secrets.*.source", asWritten}, {"services.*.secrets.*.target", asWritten},
-	{"services.*.secrets.*.uid", asWritten}, {"services.*.secrets.*.gid", asWritten}, {"services.*.secrets.*.mode", asWritten},
-	{"services.*.volumes.*.type", asWritten}, {"services.*.volumes.*.source", asWritten},
-	{"services.*.volumes.*.target", asWritten}, {"services.*.volumes.*.read_only", boolean},
-	{"services.*.volumes.*.bind.propagation", asWritten}, {"services.*.volumes.*.volume.nocopy", boolean},
-	{"services.*.volumes.*.tmpfs.size", asWritten},
+	{"services.*.stop_signal", written}, {"services.*.stop_grace_period", written},
+	{"services.*.healthcheck.test", textOrList}, {"services.*.healthcheck.interval", written},
+	{"services.*.healthcheck.timeout", written}, {"services.*.healthcheck.retries", count},
+	{"services.*.healthcheck.start_period", written}, {"services.*.healthcheck.disable", boolean},
+	{"services.*.labels", pairs},
+	{"services.*.logging.driver", written}, {"services.*.logging.options", figures},
+	{"services.*.extra_hosts", hosts},
+	{"services.*.dns", textOrList}, {"services.*.dns_search", textOrList}, {"services.*.dns_opt", textList},
+	{"services.*.ports.*.target", count}, {"services.*.ports.*.published", figure},
+	{"services.*.ports.*.protocol", written}, {"services.*.ports.*.mode", written},
+	{"services.*.networks.*.aliases", textList},
+	{"services.*.configs.*.source", written}, {"services.*.configs.*.target", written},
+	{"services.*.configs.*.uid", written}, {"services.*.configs.*.gid", written}, {"services.*.configs.*.mode", figure},
+	{"services.*.secrets.*.source", written}, {"services.*.secrets.*.target", written},
+	{"services.*.secrets.*.uid", written}, {"services.*.secrets.*.gid", written}, {"services.*.secrets.*.mode", figure},
+	{"services.*.volumes.*.type", written}, {"services.*.volumes.*.source", written},
+	{"services.*.volumes.*.target", written}, {"services.*.volumes.*.read_only", boolean},
+	{"services.*.volumes.*.bind.propagation", written}, {"services.*.volumes.*.volume.nocopy", boolean},
+	{"services.*.volumes.*.tmpfs.size", figure},
 
-	{"services.*.deploy.mode", asWritten}, {"services.*.deploy.replicas", count},
-	{"services.*.deploy.endpoint_mode", asWritten}, {"services.*.deploy.labels", open},
-	{"services.*.deploy.update_config.parallelism", count}, {"services.*.deploy.update_config.delay", asWritten},
-	{"services.*.deploy.update_config.failure_action", asWritten}, {"services.*.deploy.update_config.monitor", asWritten},
-	{"services.*.deploy.update_config.max_failure_ratio", ratio}, {"services.*.deploy.update_config.order", asWritten},
-	{"services.*.deploy.rollback_config.parallelism", count}, {"services.*.deploy.rollback_config.delay", asWritten},
-	{"services.*.deploy.rollback_config.failure_action", asWritten}, {"services.*.deploy.rollback_config.monitor", asWritten},
-	{"services.*.deploy.rollback_config.max_failure_ratio", ratio}, {"services.*.deploy.rollback_config.order", asWritten},
-	{"services.*.deploy.restart_policy.condition", asWritten}, {"services.*.deploy.restart_policy.delay", asWritten},
-	{"services.*.deploy.restart_policy.max_attempts", count}, {"services.*.deploy.restart_policy.window", asWritten},
-	{"services.*.deploy.placement.constraints", open}, {"services.*.deploy.placement.preferences.*.spread", asWritten},
+	{"services.*.deploy.mode", written}, {"services.*.deploy.replicas", count},
+	{"services.*.deploy.endpoint_mode", written}, {"services.*.deploy.labels", pairs},
+	{"services.*.deploy.update_config.parallelism", count}, {"services.*.deploy.update_config.delay", written},
+	{"services.*.deploy.update_config.failure_action", written}, {"services.*.deploy.update_config.monitor", written},
+	{"services.*.deploy.update_config.max_failure_ratio", ratio}, {"services.*.deploy.update_config.order", written},
+	{"services.*.deploy.rollback_config.parallelism", count}, {"services.*.deploy.rollback_config.delay", written},
+	{"services.*.deploy.rollback_config.failure_action", written}, {"services.*.deploy.rollback_config.monitor", written},
+	{"services.*.deploy.rollback_config.max_failure_ratio", ratio}, {"services.*.deploy.rollback_config.order", written},
+	{"services.*.deploy.restart_policy.condition", written}, {"services.*.deploy.restart_policy.delay", written},
+	{"services.*.deploy.restart_policy.max_attempts", count}, {"services.*.deploy.restart_policy.window", written},
+	{"services.*.deploy.placement.constraints", textList}, {"services.*.deploy.placement.preferences.*.spread", written},
 	{"services.*.deploy.placement.max_replicas_per_node", count},
-	{"services.*.deploy.resources.limits.cpus", asWritten}, {"services.*.deploy.resources.limits.memory", asWritten},
+	{"services.*.deploy.resources.limits.cpus", figure}, {"services.*.deploy.resources.limits.memory", written},
 	{"services.*.deploy.resources.limits.pids", count},
-	{"services.*.deploy.resources.reservations.cpus", asWritten}, {"services.*.deploy.resources.reservations.memory", asWritten},
+	{"services.*.deploy.resources.reservations.cpus", figure}, {"services.*.deploy.resources.reservations.memory", written},
 
-	{"networks.*.name", asWritten}, {"networks.*.external", boolean}, {"networks.*.external.name", asWritten},
-	{"networks.*.driver", asWritten}, {"networks.*.driver_opts", open}, {"networks.*.attachable", boolean},
-	{"networks.*.internal", boolean}, {"networks.*.labels", open}, {"networks.*.ipam.driver", asWritten},
-	{"networks.*.ipam.config.*.subnet", asWritten}, {"networks.*.ipam.config.*.gateway", asWritten},
-	{"networks.*.ipam.config.*.ip_range", asWritten},
+	{"networks.*.name", written}, {"networks.*.external.name", written},
+	{"networks.*.driver", written}, {"networks.*.driver_opts", figures}, {"networks.*.attachable", boolean},
+	{"networks.*.internal", boolean}, {"networks.*.labels", pairs}, {"networks.*.ipam.driver", written},
+	{"networks.*.ipam.config.*.subnet", written}, {"networks.*.ipam.config.*.gateway", written},
+	{"networks.*.ipam.config.*.ip_range", written},
 
-	{"configs.*.name", asWritten}, {"configs.*.external", boolean}, {"configs.*.external.name", asWritten},
-	{"configs.*.file", asWritten}, {"configs.*.content", asWritten}, {"configs.*.labels", open},
-	{"secrets.*.name", asWritten}, {"secrets.*.external", boolean}, {"secrets.*.external.name", asWritten},
-	{"secrets.*.file", asWritten}, {"secrets.*.content", asWritten}, {"secrets.*.labels", open},
-	{"volumes.*.name", asWritten}, {"volumes.*.external", boolean}, {"volumes.*.external.name", asWritten},
-	{"volumes.*.driver", asWritten}, {"volumes.*.driver_opts", open}, {"volumes.*.labels", open},
+	{"configs.*.name", written}, {"configs.*.external.name", written},
+	{"configs.*.file", written}, {"configs.*.content", written}, {"configs.*.labels", pairs},
+	{"secrets.*.name", written}, {"secrets.*.external.name", written},
+	{"secrets.*.file", written}, {"secrets.*.content", written}, {"secrets.*.labels", pairs},
+	{"volumes.*.name", written}, {"volumes.*.external.name", written},
+	{"volumes.*.driver", written}, {"volumes.*.driver_opts", figures}, {"volumes.*.labels", pairs},
 }
 
 // refused says why of keys that people write; every key that is not supported is refused, with or without a reason.
@@ -135,9 +152,11 @@ var refused = map[string]string{
 
 // SupportedKeys lists the paths of all keys that Load takes, sorted, * standing for a name or for an item of a list.
 func SupportedKeys() []string {
-	paths := make([]string, len(supported))
-	for i, key := range supported {
-		paths[i] = key.path
+	var paths []string
+	for _, key := range supported {
+		if key.form > choice {
+			paths = append(paths, key.path)
+		}
 	}
 	slices.Sort(paths)
 	return paths
@@ -180,7 +199,7 @@ func makeRules() *rule {
 
 // checkKeys refuses the keys that are not supported, and takes the extensions out.
 func checkKeys(n *node, at *rule, path string, found *faults) {
-	if at.form == open || at.below == nil {
+	if at.below == nil {
 		return
 	}
 	any := at.below["*"]
@@ -211,41 +230,4 @@ func unsupported(path, key string) error {
 		return fmt.Errorf("the key %s is not supported: %s", shown, why)
 	}
 	return fmt.Errorf("the key %.200s is not supported", strings.TrimSuffix(shown, key)+key)
-}
-
-// cast turns texts, of variables or in quotes, into what a key takes.
-func cast(n *node, at *rule, found *faults) {
-	for _, item := range n.items {
-		if below := at.below["*"]; below != nil {
-			cast(item, below, found)
-		}
-	}
-	for _, f := range n.fields {
-		below := at.below[f.key]
-		if below == nil {
-			below = at.below["*"]
-		}
-		if below != nil && at.form != open {
-			cast(f.value, below, found)
-		}
-	}
-	text, isText := n.scalar.(string)
-	if !isText || n.kind != scalar {
-		return
-	}
-	var err error
-	switch at.form {
-	case boolean:
-		n.scalar, err = strconv.ParseBool(text)
-		if text != "true" && text != "false" {
-			err = strconv.ErrSyntax
-		}
-	case count:
-		n.scalar, err = strconv.Atoi(text)
-	case ratio:
-		n.scalar, err = strconv.ParseFloat(text, 64)
-	}
-	if err != nil {
-		found.add(n.line, "%.80q is not %s", text, map[form]string{boolean: "true or false", count: "a whole number", ratio: "a number"}[at.form])
-	}
 }

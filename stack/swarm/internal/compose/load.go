@@ -105,9 +105,6 @@ func load(in Input, text string, packed *trailer) (*Stack, *sources, error) {
 	if found.any() {
 		return nil, nil, found.err()
 	}
-	if m.project = project(root, found); m.project == nil {
-		return nil, nil, found.err()
-	}
 	made := m.make()
 	if found.any() {
 		return nil, nil, found.err()
@@ -132,21 +129,20 @@ func prepare(root *node, found *faults) {
 
 // maker makes the specs of one manifest.
 type maker struct {
-	root    *node
-	name    string
-	project *projectModel
-	using   *sources
-	found   *faults
-	used    used
-	text    int // how long the values with variables are
-	ports   int // how many ports there are
+	root  *node
+	name  string
+	using *sources
+	found *faults
+	used  used
+	text  int // how long the values with variables are
+	ports int // how many ports there are
 }
 
 // interpolate puts the variables in, and turns texts into what a key takes.
 func (m *maker) interpolate() {
 	m.interpolateNode(m.root)
 	if !m.found.any() {
-		cast(m.root, rules, m.found)
+		checkForms(m.root, rules, "the manifest", m.found)
 	}
 }
 

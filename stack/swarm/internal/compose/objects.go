@@ -26,11 +26,6 @@ func (m *maker) checkObjects() {
 			continue
 		}
 		for _, f := range all.fields {
-			if content := f.value.child("content"); !content.isNull() {
-				if _, isText := content.scalar.(string); !isText {
-					m.found.add(content.line, "the content of %s is no text: write it in quotes, or below |", f.key)
-				}
-			}
 			var given []string
 			for _, key := range []string{"file", "content", "external"} {
 				if n := f.value.child(key); !n.isNull() && n.scalar != false {

@@ -53,7 +53,7 @@ func (m *maker) serviceNames() []Service {
 // service makes one service.
 func (m *maker) service(f field) Service {
 	made := Service{Key: f.key, Line: f.line}
-	from, read := f.value, m.project.Services[f.key]
+	from := f.value
 	image := from.child("image")
 	m.checkImage(f, image)
 
@@ -62,7 +62,7 @@ func (m *maker) service(f field) Service {
 	made.Spec = swarm.ServiceSpec{
 		Annotations: swarm.Annotations{Name: m.scoped(f.key), Labels: labels},
 		TaskTemplate: swarm.TaskSpec{
-			ContainerSpec: m.container(from, read, &made),
+			ContainerSpec: m.container(from, &made),
 			Networks:      m.attachments(f, &made),
 			LogDriver:     m.logging(from.child("logging"), &made),
 		},
@@ -82,25 +82,25 @@ func (m *maker) checkImage(f field, image *node) {
 }
 
 // container makes what of a service is about its containers.
-func (m *maker) container(from *node, read types.ServiceConfig, of *Service) *swarm.ContainerSpec {
+func (m *maker) container(from *node, of *Service) *swarm.ContainerSpec {
 	return &swarm.ContainerSpec{
-		Image:           read.Image,
+		Image:           from.child("image").text(),
 		Labels:          m.stamped(from.child("labels")),
-		Command:         read.Entrypoint,
-		Args:            read.Command,
-		Hostname:        read.Hostname,
+		Command:         m.command(from.child("entrypoint")),
+		Args:            m.command(from.child("command")),
+		Hostname:        from.child("hostname").text(),
 		Env:             m.environment(from),
-		Dir:             read.WorkingDir,
-		User:            read.User,
-		Init:            read.Init,
-		StopSignal:      read.StopSignal,
-		TTY:             read.Tty,
-		OpenStdin:       read.StdinOpen,
-		ReadOnly:        read.ReadOnly,
+		Dir:             from.child("working_dir").text(),
+		User:            from.child("user").text(),
+		Init:            from.child("init").boolean(),
+		StopSignal:      from.child("stop_signal").text(),
+		TTY:             from.child("tty").isTrue(),
+		OpenStdin:       from.child("stdin_open").isTrue(),
+		ReadOnly:        from.child("read_only").isTrue(),
 		Privileges:      &swarm.Privileges{},
 		Mounts:          m.mounts(from.child("volumes"), of),
 		StopGracePeriod: m.duration(from.child("stop_grace_period")),
-		Healthcheck:     m.healthcheck(from.child("healthcheck"), read.HealthCheck),
+		Healthcheck:     m.healthcheck(from.child("healthcheck")),
 		Hosts:           m.hosts(from.child("extra_hosts")),
 		DNSConfig:       m.dns(from),
 		Secrets:         m.secretReferences(from.child("secrets"), of),
@@ -108,13 +108,29 @@ func (m *maker) container(from *node, read types.ServiceConfig, of *Service) *sw
 	}
 }
 
-func (m *maker) healthcheck(from *node, read *types.HealthCheckConfig) *container.HealthConfig {
-	if from.isNull() || read == nil {
+// command reads a list of words, or a text that is split as a shell would.
+func (m *maker) command(n *node) []string {
+	if n.isNull() {
+		return nil
+	}
+	var read types.ShellCommand
+	if err := read.DecodeMapstructure(n.plain()); err != nil {
+		m.found.add(n.line, "the command can't be split into words: %w", err)
+	}
+	return read
+}
+
+func (m *maker) healthcheck(from *node) *container.HealthConfig {
+	if from.isNull() {
 		return nil
 	}
 	test := from.child("test")
-	if read.Disable {
-		if !test.isNull() && (len(read.Test) != 1 || read.Test[0] != "NONE") {
+	words := texts(test)
+	if isText := !test.isNull() && test.kind == scalar; isText {
+		words = []string{"CMD-SHELL", test.text()}
+	}
+	if from.child("disable").isTrue() {
+		if !test.isNull() && (len(words) != 1 || words[0] != "NONE") {
 			m.found.add(test.line, "a healthcheck that is disabled has no test")
 		}
 		return &container.HealthConfig{Test: []string{"NONE"}}
@@ -127,16 +143,16 @@ func (m *maker) healthcheck(from *node, read *types.HealthCheckConfig) *containe
 		}
 	}
 	made := &container.HealthConfig{
-		Test:        read.Test,
+		Test:        words,
 		Interval:    m.span(from.child("interval")),
 		Timeout:     m.span(from.child("timeout")),
 		StartPeriod: m.span(from.child("start_period")),
 		Retries:     int(min(m.amount(from.child("retries")), 1<<30)),
 	}
-	if len(read.Test) == 0 {
+	if len(words) == 0 {
 		return made
 	}
-	switch first, parts := read.Test[0], len(read.Test); {
+	switch first, parts := words[0], len(words); {
 	case first == "NONE" && parts == 1, first == "CMD" && parts > 1, first == "CMD-SHELL" && parts == 2:
 	default:
 		m.found.add(test.line, "a healthcheck's test is a text, or a list that begins with CMD, CMD-SHELL with one text, or NONE")

@@ -111,6 +111,18 @@ func (n *node) text() string {
 	}
 }
 
+// boolean gives true or false: nil where nothing is said.
+func (n *node) boolean() *bool {
+	if n.isNull() {
+		return nil
+	}
+	is, _ := n.scalar.(bool)
+	return &is
+}
+
+// isTrue says whether true is said.
+func (n *node) isTrue() bool { return !n.isNull() && n.scalar == true }
+
 // each calls visit for each item of a list, or for the value itself where it is no list.
 func (n *node) each(visit func(*node)) {
 	switch {
