@@ -36,9 +36,9 @@ func (a *app) applyCommand() *cobra.Command {
 group's directory NAME; docs/stacks.md describes manifests. What is as declared is not written again. What somebody has
 changed by hand is reported, and set right only with --correct-drift. What carries another owner's stamp, or none, is refused.
 
-A manifest that can't be used is refused with its file and line, and the others are deployed. With --prune what this owner
-deployed and no longer declares is removed, once --state proves that it is the owner's. Nothing is removed while a manifest
-can't be read. The exit code is 1 when a stack could not be deployed, read or removed, and else 2 when a manifest was
+A manifest that can't be used is refused with its file and line, and the others are deployed. With --prune stacks that carry
+this owner's stamp and are not declared are removed, and of declared ones what --state proves that an older manifest of the owner's
+had declared. Nothing is removed while a manifest can't be read. The exit code is 1 when a stack could not be deployed, read or removed, and else 2 when a manifest was
 refused. It says nothing of stacks' health, as status does. But stacks of a higher wave, which a manifest's "wave: N" says, are
 not deployed while one of a lower wave is not healthy, and then the exit code is 1 as well.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -63,7 +64,7 @@ func (o outcome) failures() (texts []string, of map[string][]string) {
 		case isFailed(s):
 			text = "it belongs to somebody else"
 		case waits(s):
-			text = "not deployed, since a stack of a lower wave is not healthy"
+			text = "not deployed, since a stack of a lower wave is not deployed, or not healthy"
 		default:
 			continue
 		}
@@ -93,8 +94,12 @@ func (o outcome) err() error {
 	}
 	refused := ""
 	if len(o.Faults) > 0 {
-		refused = fmt.Sprintf("%d manifests can't be used", len(o.Faults))
-		if len(o.Faults) == 1 {
+		files := map[string]bool{}
+		for _, fault := range o.Faults {
+			files[cmp.Or(fault.File, fault.Error)] = true
+		}
+		refused = fmt.Sprintf("%d manifests can't be used", len(files))
+		if len(files) == 1 {
 			refused = "a manifest can't be used"
 		}
 	}

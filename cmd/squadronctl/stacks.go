@@ -101,6 +101,9 @@ func (a *app) withStacks(f stackFlags, files *composedir.Source, work func(conte
 	}
 	end()
 	if err != nil && a.interrupts.first() {
+		if f.engine == engineSwarm {
+			return fmt.Errorf("%w; the swarm goes on with what it was told, and the same command looks again", errInterrupted)
+		}
 		return fmt.Errorf("%w, and what was under way has been brought to its end", errInterrupted)
 	}
 	return err
@@ -134,13 +137,37 @@ type source struct {
 // newSource reads a directory in the manner of an engine. Files are those that compose files name; nil where there are none.
 func (a *app) newSource(dir string, f engineFlags) (s *source, files *composedir.Source) {
 	s = &source{app: a, template: reconcile.Declared{Allow: f.allow}}
-	if f.engine != engineSwarm {
-		s.list = func() (stackdir.Listing, error) { return stackdir.Read(dir) }
-		return s, nil
+	read := func() (stackdir.Listing, error) { return stackdir.Read(dir) }
+	if f.engine == engineSwarm {
+		files = composedir.New(dir, a.lookup)
+		read, s.template.Credentials = files.Read, a.dockerCredentials()
 	}
-	files = composedir.New(dir, a.lookup)
-	s.list, s.template.Credentials = files.Read, a.dockerCredentials()
+	s.list = func() (stackdir.Listing, error) {
+		listing, err := read()
+		if err == nil {
+			err = refuseOtherEngine(dir, f.engine, listing)
+		}
+		return listing, err
+	}
 	return s, files
+}
+
+// refuseOtherEngine refuses a directory that declares nothing for this engine and something for the other: it would be taken for
+// one that wants nothing to be there.
+func refuseOtherEngine(dir, engine string, listing stackdir.Listing) error {
+	if len(listing.Stacks)+len(listing.Faults) > 0 {
+		return nil
+	}
+	other, declares := engineSwarm, composedir.Declares
+	if engine == engineSwarm {
+		other, declares = engineUnits, stackdir.Declares
+	}
+	for _, name := range listing.Others {
+		if path := filepath.Join(dir, name); declares(path) {
+			return fmt.Errorf("read the declared stacks: there is none for the engine %s, but %s is for --engine %s", engine, path, other)
+		}
+	}
+	return nil
 }
 
 // read is a reconcile.Source.

@@ -41,7 +41,7 @@ func (a *app) swarmEngine(f engineFlags, store stack.RevisionStore, files *compo
 	return engine, end, nil
 }
 
-var errNoFiles = errors.New("name the directory of the compose files, as it was when they were deployed")
+var errNoFiles = errors.New("name the directory of the compose files, as in \"squadronctl drift DIR\", with its files as they were when it was deployed")
 
 // lookup gives a variable of the environment.
 func (a *app) lookup(name string) (string, bool) {

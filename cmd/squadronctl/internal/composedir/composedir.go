@@ -90,6 +90,12 @@ func (s *Source) Read() (stackdir.Listing, error) {
 	return listing, nil
 }
 
+// Declares says whether a file or a directory declares a stack, as far as its name and what it has tell.
+func Declares(path string) bool {
+	_, declares, err := find(path)
+	return declares || err != nil
+}
+
 // find gives the compose file that an entry is, or has.
 func find(path string) (file string, declares bool, err error) {
 	info, err := os.Stat(path) // and not the entry's, which is of a link itself

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/squadronctl/squadron/stack"
@@ -83,6 +84,18 @@ func Read(dir string) (Listing, error) {
 		}
 	}
 	return listing, nil
+}
+
+// Declares says whether a file or a directory declares a stack, as far as its name and what it has tell.
+func Declares(path string) bool {
+	if strings.HasSuffix(path, Suffix) {
+		return true
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		_, unit := validator.SplitSuffix(entry.Name())
+		return unit != ""
+	})
 }
 
 func (l *Listing) add(s Stack, err error) {
