@@ -44,7 +44,7 @@ func serveSwarm(config dockertest.Config) (swarm *dockertest.Swarm, socket strin
 // swarmCommand runs a swarm for a script: DOCKER_HOST is its address, and SOCKET its path. Images named failing fail.
 func swarmCommand(ts *testscript.TestScript, _ bool, _ []string) {
 	_, socket, stop, err := serveSwarm(dockertest.Config{Behave: func(image string) dockertest.Outcome {
-		if image == "failing" {
+		if image == "failing:latest" {
 			return dockertest.Fails
 		}
 		return dockertest.Runs

@@ -3,6 +3,7 @@ package swarm
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/moby/moby/api/types/swarm"
@@ -24,6 +25,8 @@ type copyOf struct {
 	newest swarm.Task
 	// failures are those of its tasks, of the same spec as the newest, that have failed one after the other, the newest first.
 	failures []swarm.Task
+	// restarted says that a task of the same spec has ended by itself before the newest.
+	restarted bool
 	// onDown is the node that the newest task is on, where that is down.
 	onDown string
 }
@@ -84,6 +87,9 @@ func (l look) copyOf(service *swarm.Service, tasks []swarm.Task) (copyOf, bool) 
 		}
 	}
 	c.onDown = l.down[c.newest.NodeID]
+	c.restarted = slices.ContainsFunc(tasks, func(task swarm.Task) bool {
+		return task.ID != c.newest.ID && hasEndedByItself(task.Status.State) && reflect.DeepEqual(task.Spec, c.newest.Spec)
+	})
 	for _, task := range tasks {
 		if !isFailed(task.Status.State) || !reflect.DeepEqual(task.Spec, c.newest.Spec) {
 			if task.ID == c.newest.ID {
@@ -108,6 +114,15 @@ func (l look) copyOf(service *swarm.Service, tasks []swarm.Task) (copyOf, bool) 
 		c.state = copyFailed
 	}
 	return c, true
+}
+
+// mayEndAgain says whether a copy runs a task that has just come after one that ended by itself.
+func (c copyOf) mayEndAgain() bool {
+	return c.state == copyRunning && c.restarted && time.Since(c.newest.Status.Timestamp) < justStarted
+}
+
+func hasEndedByItself(state swarm.TaskState) bool {
+	return state == swarm.TaskStateComplete || isFailed(state)
 }
 
 // failuresToBeFailed is how many failures in a row make a copy failed whose next task is already on its way.

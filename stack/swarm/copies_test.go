@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/swarm"
 	"github.com/stretchr/testify/assert"
 
@@ -66,5 +67,22 @@ func TestStates(t *testing.T) {
 		there := look{tasks: map[string][]swarm.Task{"s": c.tasks}, down: map[string]string{"down": "lost"}}
 		c.want.Name, c.want.Desired = "web_app", 2
 		assert.Equal(t, c.want, there.state(&service), name)
+	}
+}
+
+// Whatever an API leaves out, no panic comes of it.
+func TestWhatAnAPILeavesOut(t *testing.T) {
+	null := &swarm.ContainerSpec{
+		Configs: []*swarm.ConfigReference{nil}, Secrets: []*swarm.SecretReference{nil}, Ulimits: []*container.Ulimit{nil},
+	}
+	for _, spec := range []swarm.ServiceSpec{{}, {TaskTemplate: swarm.TaskSpec{ContainerSpec: null}}} {
+		service := swarm.Service{ID: "s", Spec: spec}
+		there := look{tasks: map[string][]swarm.Task{"s": {{}, {ServiceID: "s"}}, "gone": {{ServiceID: "gone"}}}}
+		state := there.state(&service)
+		assert.Equal(t, 1, state.Desired)
+		assert.Equal(t, stack.StatusStarting, state.Status)
+		assert.Equal(t, "replicated", fieldsOf(&spec)["mode"])
+		assert.Zero(t, watchOf(&spec, &spec))
+		assert.False(t, isMoving(&service))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/moby/moby/api/types/swarm"
 
@@ -23,16 +24,20 @@ type deployment struct {
 	revisions map[string]string // of the services, by name
 	auth      map[string]string // encoded credentials by registry
 	there     *there
-	fresh     map[string]bool // the services of which this has brought copies beyond those of an update
-	resources                 // the IDs of what services use
+	watch     map[string]time.Duration // for how long the copies of services that this has written are to run before they count
+	held      []string                 // the services that the program itself may be, and that have to be written
+	resources                          // the IDs of what services use
 }
 
 // DeployStack implements stack.Backend. The manifest is a compose file, as it is or as Pack made it. It looks at what there is
 // under the namespace and the names that the manifest uses, records the manifest, and makes what is missing: networks, configs and
 // secrets first, then services, which are created, or updated where their spec differs. Then it waits until the tasks of all
 // services that the manifest declares run as their specs say, those included that it did not write. Swarm watches for a while the
-// tasks that an update brings (update_config: monitor, 5 s by default); those of a new service, and of one that has grown, the
-// engine watches as long.
+// tasks that an update brings (update_config: monitor, 5 s by default). The engine watches as long those that Swarm does not: of a
+// new service, of one that has grown, of an update that goes on over failures, and those that have just come after one that ended.
+//
+// A service of which a rollout is under way is written once that has ended, or once nothing of it has moved for
+// Config.WaitTimeout: two rollouts together would take more down than update_config allows.
 //
 // A changed config or secret has another name, so that the services that use it are updated; the one of old stays for a sweep, as
 // does all else that the manifest no longer declares. A network can't be changed: one that is there with other options is an error.
@@ -56,7 +61,18 @@ func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := e.locks.Lock(ctx, req.Name)
+	if err := d.run(ctx); err != nil {
+		return err
+	}
+	if len(d.held) > 0 { // with the lock given back: what is handed over takes it
+		e.hold(d.replaceItself)
+	}
+	return nil
+}
+
+// run does what is to be done now, alone on its stack.
+func (d *deployment) run(ctx context.Context) error {
+	unlock, err := d.engine.locks.Lock(ctx, d.req.Name)
 	if err != nil {
 		return err
 	}
@@ -65,13 +81,13 @@ func (e *Engine) deploy(ctx context.Context, req stack.DeployRequest) error {
 	if err != nil {
 		return err
 	}
-	if e.isOwn(req.Name) {
-		return d.deployOwn(ctx, changed)
-	}
 	if err := d.record(ctx); err != nil {
 		return err
 	}
-	return d.write(ctx, changed, nil)
+	if err := d.holdBack(ctx, changed); err != nil {
+		return err
+	}
+	return d.write(ctx, changed, d.held)
 }
 
 // CheckDeploy gives the error with which DeployStack would refuse this request before it writes anything, and nil where it
@@ -111,7 +127,7 @@ func (e *Engine) newDeployment(req stack.DeployRequest) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &deployment{engine: e, req: req, made: made, refs: referencesOf(made), revisions: map[string]string{}, auth: map[string]string{}, fresh: map[string]bool{}}
+	d := &deployment{engine: e, req: req, made: made, refs: referencesOf(made), revisions: map[string]string{}, auth: map[string]string{}, watch: map[string]time.Duration{}}
 	if err := checkReferences(d.refs, e.allow); err != nil {
 		return nil, err
 	}

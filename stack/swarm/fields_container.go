@@ -76,7 +76,9 @@ func (f fields) confinement(c *swarm.ContainerSpec) {
 	f.set("capability-add", c.CapabilityAdd)
 	f.set("capability-drop", c.CapabilityDrop)
 	for _, limit := range c.Ulimits {
-		f["ulimit."+limit.Name] = fmt.Sprintf("%d:%d", limit.Soft, limit.Hard)
+		if limit != nil {
+			f["ulimit."+limit.Name] = fmt.Sprintf("%d:%d", limit.Soft, limit.Hard)
+		}
 	}
 	f.number("oom-score-adj", c.OomScoreAdj, 0)
 }
@@ -151,16 +153,20 @@ func (f fields) volume(name string, volume *mount.VolumeOptions) {
 func (f fields) files(c *swarm.ContainerSpec) {
 	var configs, secrets []string
 	for _, config := range c.Configs {
-		switch target := config.File; {
-		case target != nil:
+		switch {
+		case config == nil:
+		case config.File != nil:
+			target := config.File
 			configs = append(configs, mountedFile(config.ConfigName, target.Name, target.UID, target.GID, target.Mode))
 		default:
 			configs = append(configs, config.ConfigName+" for the engine")
 		}
 	}
 	for _, secret := range c.Secrets {
-		switch target := secret.File; {
-		case target != nil:
+		switch {
+		case secret == nil:
+		case secret.File != nil:
+			target := secret.File
 			secrets = append(secrets, mountedFile(secret.SecretName, target.Name, target.UID, target.GID, target.Mode))
 		default:
 			secrets = append(secrets, secret.SecretName)

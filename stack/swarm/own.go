@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -12,26 +13,21 @@ import (
 	"github.com/squadronctl/squadron/stack/swarm/internal/compose"
 )
 
-// deployOwn deploys the stack that the calling program runs in: all but the program's own service now, and that by the caller, as
+// holdBack finds the services that the calling program may be, as far as they have to be written: not now, but by the caller, as
 // its last.
-func (d *deployment) deployOwn(ctx context.Context, changed []compose.Service) error {
-	if err := d.record(ctx); err != nil {
-		return err
+func (d *deployment) holdBack(ctx context.Context, changed []compose.Service) error {
+	if !d.engine.isOwn(d.req.Name) {
+		return nil
 	}
-	var held []string
 	own, err := d.engine.ownServices(ctx, d.made)
 	if err != nil {
 		return err
 	}
 	for _, name := range names(changed) {
 		if slices.Contains(own, name) {
-			held = append(held, name)
+			d.held = append(d.held, name)
 		}
 	}
-	if err := d.write(ctx, changed, held); err != nil || len(held) == 0 {
-		return err
-	}
-	d.engine.hold(d.replaceItself)
 	return nil
 }
 
@@ -50,6 +46,9 @@ func (d *deployment) replaceItself(ctx context.Context) error {
 	defer unlock()
 	changed, err := d.look(ctx)
 	if err == nil {
+		slices.SortStableFunc(changed, func(a, b compose.Service) int { // the write that ends the program comes last
+			return cmp.Compare(slices.Index(d.held, a.Spec.Name), slices.Index(d.held, b.Spec.Name))
+		})
 		err = d.write(ctx, changed, nil)
 	}
 	return errmask.Maskf(classed(ctx, err), operation, d.req.Name)
@@ -59,7 +58,7 @@ func (d *deployment) replaceItself(ctx context.Context) error {
 func (c *core) ownServices(ctx context.Context, made *compose.Stack) ([]string, error) {
 	all := names(made.Services)
 	switch {
-	case c.config.OwnService != "":
+	case slices.Contains(all, c.config.OwnService):
 		return []string{c.config.OwnService}, nil
 	case len(all) == 1 || c.host == "":
 		return all, nil

@@ -115,10 +115,14 @@ func (c *core) ownFiles(ctx context.Context) (map[compose.Kind]map[string]bool, 
 			continue
 		}
 		for _, config := range container.Configs {
-			configs[config.ConfigName] = true
+			if config != nil {
+				configs[config.ConfigName] = true
+			}
 		}
 		for _, secret := range container.Secrets {
-			secrets[secret.SecretName] = true
+			if secret != nil {
+				secrets[secret.SecretName] = true
+			}
 		}
 	}
 	return map[compose.Kind]map[string]bool{compose.KindConfig: configs, compose.KindSecret: secrets}, nil

@@ -117,6 +117,9 @@ func (c *core) removeServices(ctx context.Context, name string, services []swarm
 	slices.SortFunc(services, func(a, b swarm.Service) int { return strings.Compare(a.Spec.Name, b.Spec.Name) })
 	ids := map[string]bool{}
 	for _, service := range services {
+		if err := c.isStill(ctx, &service); err != nil {
+			return err
+		}
 		_, err := c.api.ServiceRemove(ctx, service.ID, client.ServiceRemoveOptions{})
 		if err != nil && !errdefs.IsNotFound(err) {
 			return errmask.Maskf(err, "remove service %s", service.Spec.Name)
@@ -142,6 +145,27 @@ func (c *core) removeServices(ctx context.Context, name string, services []swarm
 			return errmask.Maskf(err, "wait for %d tasks to end", left)
 		}
 	}
+}
+
+// isStill looks once more whose a service is, since a removal says of no version that it is meant for.
+func (c *core) isStill(ctx context.Context, service *swarm.Service) error {
+	now, err := c.api.ServiceInspect(ctx, service.ID, client.ServiceInspectOptions{})
+	switch {
+	case errdefs.IsNotFound(err):
+		return nil
+	case err != nil:
+		return errmask.Maskf(err, "read service %s", service.Spec.Name)
+	}
+	for _, label := range []string{labelNamespace, labelOwner} {
+		if now.Service.Spec.Labels[label] != service.Spec.Labels[label] {
+			return becameAnothers(service.Spec.Name)
+		}
+	}
+	return nil
+}
+
+func becameAnothers(service string) error {
+	return fmt.Errorf("%w: service %s has become another's", stack.ErrForeignStack, service)
 }
 
 // runningTasks counts the tasks of services that have not ended. Of a node that is down nobody knows.

@@ -91,6 +91,12 @@ func (e *Engine) removeService(ctx context.Context, id string) error {
 		return err
 	}
 	defer unlock()
+	if found, err = e.api.ServiceInspect(ctx, found.Service.ID, client.ServiceInspectOptions{}); err != nil { // what was waited for may have removed it
+		return unlessGone(err)
+	}
+	if found.Service.Spec.Labels[labelNamespace] != name {
+		return becameAnothers(found.Service.Spec.Name)
+	}
 	return e.removeServices(ctx, name, []swarm.Service{found.Service})
 }
 
@@ -98,6 +104,7 @@ func (e *Engine) removeService(ctx context.Context, id string) error {
 // capability.ErrOwnStack, and so are configs and secrets that it uses.
 func (e *Engine) RemoveNetwork(ctx context.Context, id string) error {
 	const operation = "remove network %.64q"
+	e = e.anew()
 	found, err := e.api.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
 	if err != nil {
 		return errmask.Maskf(classed(ctx, unlessGone(err)), operation, id)
@@ -114,13 +121,14 @@ func (e *Engine) RemoveNetwork(ctx context.Context, id string) error {
 // RemoveConfig implements capability.ResourceRemover; see RemoveNetwork.
 func (e *Engine) RemoveConfig(ctx context.Context, id string) error {
 	const operation = "remove config %.64q"
+	e = e.anew()
 	found, err := e.api.ConfigInspect(ctx, id, client.ConfigInspectOptions{})
 	if err != nil {
 		return errmask.Maskf(classed(ctx, unlessGone(err)), operation, id)
 	}
 	err = e.mayRemove(ctx, found.Config.Spec.Labels, func(spec *swarm.ServiceSpec) bool {
 		container := spec.TaskTemplate.ContainerSpec
-		return container != nil && slices.ContainsFunc(container.Configs, func(c *swarm.ConfigReference) bool { return c.ConfigID == found.Config.ID })
+		return container != nil && slices.ContainsFunc(container.Configs, func(c *swarm.ConfigReference) bool { return c != nil && c.ConfigID == found.Config.ID })
 	})
 	if err == nil {
 		_, err = e.api.ConfigRemove(ctx, found.Config.ID, client.ConfigRemoveOptions{})
@@ -132,13 +140,14 @@ func (e *Engine) RemoveConfig(ctx context.Context, id string) error {
 // RemoveSecret implements capability.ResourceRemover; see RemoveNetwork.
 func (e *Engine) RemoveSecret(ctx context.Context, id string) error {
 	const operation = "remove secret %.64q"
+	e = e.anew()
 	found, err := e.api.SecretInspect(ctx, id, client.SecretInspectOptions{})
 	if err != nil {
 		return errmask.Maskf(classed(ctx, unlessGone(err)), operation, id)
 	}
 	err = e.mayRemove(ctx, found.Secret.Spec.Labels, func(spec *swarm.ServiceSpec) bool {
 		container := spec.TaskTemplate.ContainerSpec
-		return container != nil && slices.ContainsFunc(container.Secrets, func(s *swarm.SecretReference) bool { return s.SecretID == found.Secret.ID })
+		return container != nil && slices.ContainsFunc(container.Secrets, func(s *swarm.SecretReference) bool { return s != nil && s.SecretID == found.Secret.ID })
 	})
 	if err == nil {
 		_, err = e.api.SecretRemove(ctx, found.Secret.ID, client.SecretRemoveOptions{})

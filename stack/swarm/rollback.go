@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/moby/moby/api/types/swarm"
+	"github.com/moby/moby/client"
 
+	"github.com/squadronctl/squadron/internal/errmask"
 	"github.com/squadronctl/squadron/stack/swarm/internal/compose"
 )
 
@@ -56,7 +59,7 @@ func (d *deployment) barred(ctx context.Context, changed []compose.Service) (bar
 }
 
 // rolledBack gives why a service is not to be written: Swarm has rolled back just that, and the service is as Swarm left it. This
-// process has seen it, or a process before this one recorded the manifest last, and the rollback came after that.
+// process has seen it, or a task tells, or a process before this one recorded the manifest last, and the rollback came after that.
 func (d *deployment) rolledBack(ctx context.Context, service compose.Service) (why, err error) {
 	name := service.Spec.Name
 	live, there := d.there.services[name]
@@ -65,6 +68,14 @@ func (d *deployment) rolledBack(ctx context.Context, service compose.Service) (w
 	}
 	update := updateOf(&live)
 	if d.engine.rolledBack.was(name, d.revisions[name]) {
+		return rollbackError(name, update), nil
+	}
+	tried, err := d.hasTried(ctx, service, &live)
+	if err != nil {
+		return nil, err
+	}
+	if tried {
+		d.engine.rolledBack.note(name, d.revisions[name])
 		return rollbackError(name, update), nil
 	}
 	revisions, err := d.engine.config.Store.Revisions(ctx, d.req.Owner, d.req.Name)
@@ -79,6 +90,25 @@ func (d *deployment) rolledBack(ctx context.Context, service compose.Service) (w
 	}
 	d.engine.rolledBack.note(name, d.revisions[name])
 	return rollbackError(name, update), nil
+}
+
+// hasTried says whether Swarm still has a task, made since the update began that it rolled back, of what would be written.
+func (d *deployment) hasTried(ctx context.Context, service compose.Service, live *swarm.Service) (bool, error) {
+	began := updateOf(live).StartedAt
+	if began == nil {
+		return false, nil
+	}
+	want := kept(d.resolved(service), &live.Spec).TaskTemplate
+	if runsAs(want, live.Spec.TaskTemplate) {
+		return false, nil // tasks don't tell one from the other
+	}
+	tasks, err := d.engine.api.TaskList(ctx, client.TaskListOptions{Filters: ofStack(d.req.Name)})
+	if err != nil {
+		return false, errmask.Maskf(err, "list the tasks")
+	}
+	return slices.ContainsFunc(tasks.Items, func(task swarm.Task) bool {
+		return task.ServiceID == live.ID && !task.CreatedAt.Before(*began) && runsAs(task.Spec, want)
+	}), nil
 }
 
 // timeOf is the latest that is known of an update.

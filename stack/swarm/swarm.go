@@ -70,16 +70,16 @@ type Config struct {
 	Store stack.RevisionStore
 	// Own is the name of the stack that the calling program runs in itself; empty where it runs in none.
 	Own string
-	// OwnService is the name on the cluster of the service that the calling program is. By default it is Own's only service, or
-	// the one with a task whose container has this host's name, as containers have by default. Where neither tells, all of Own's
-	// services are handed over, see WithSelfRelease.
+	// OwnService is the name on the cluster of the service that the calling program is; one that the manifest does not make tells
+	// nothing. By default it is Own's only service, or the one with a task whose container has this host's name, as containers have
+	// by default. Where neither tells, all of Own's services are handed over, see WithSelfRelease.
 	OwnService string
 	// ReadFile reads a file that a stack's manifest names, by the path written there. nil: a manifest that needs a file is refused.
 	ReadFile func(stack, path string) ([]byte, error)
 	// Lookup gives a variable for interpolation in manifests. nil: none is set.
 	Lookup func(name string) (string, bool)
-	// WaitTimeout is how long a deployment may wait without any progress of the services, 5 minutes by default. RemoveStack waits
-	// as long for the stack's tasks to end.
+	// WaitTimeout is how long a deployment may wait without any progress of the services, 5 minutes by default; the delay and monitor
+	// of a rollout under way do not count. RemoveStack waits as long for the stack's tasks to end.
 	WaitTimeout time.Duration
 	// PollInterval is the pause between two looks while the engine waits, 500 ms by default.
 	PollInterval time.Duration

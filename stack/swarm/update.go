@@ -3,7 +3,6 @@ package swarm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/squadronctl/squadron/internal/errclass"
 	"github.com/squadronctl/squadron/internal/errmask"
-	"github.com/squadronctl/squadron/stack"
 	"github.com/squadronctl/squadron/stack/swarm/internal/compose"
 )
 
@@ -70,7 +68,7 @@ func (d *deployment) tryService(ctx context.Context, service compose.Service) er
 	if err != nil {
 		return existing(err, "create service %s", name)
 	}
-	d.fresh[name] = true
+	d.watch[name] = monitorOf(&want)
 	d.engine.logger.Info(ctx, "stack %s: service %s created", d.req.Name, name)
 	for _, warning := range made.Warnings {
 		d.engine.logger.Warning(ctx, "service %s: %s", name, warning)
@@ -81,9 +79,10 @@ func (d *deployment) tryService(ctx context.Context, service compose.Service) er
 // updateAttempts is how often a write is tried that loses against another one.
 const updateAttempts = 2
 
-// updateService updates a service over what there is of it now: Swarm itself changes its version while a rollout is under way. A
+// updateService updates a service over what there is of it now, once no rollout of Swarm's is under way any more. A
 // write that loses against another one all the same is told of, and repeated once.
 func (d *deployment) updateService(ctx context.Context, want swarm.ServiceSpec, id, auth string) error {
+	waited := false
 	for attempt := 1; ; attempt++ {
 		found, err := d.engine.api.ServiceInspect(ctx, id, client.ServiceInspectOptions{})
 		switch {
@@ -94,11 +93,19 @@ func (d *deployment) updateService(ctx context.Context, want swarm.ServiceSpec, 
 		}
 		if owner := found.Service.Spec.Labels[labelOwner]; found.Service.Spec.Labels[labelNamespace] != d.req.Name ||
 			owner != "" && owner != d.req.Owner {
-			return fmt.Errorf("%w: service %s has become another's", stack.ErrForeignStack, want.Name)
+			return becameAnothers(want.Name)
 		}
 		differs, err := d.differsFrom(ctx, want, &found.Service.Spec)
 		if err != nil || !differs {
 			return err
+		}
+		if isMoving(&found.Service) && !waited {
+			if err := d.awaitRollout(ctx, want.Name); err != nil {
+				return err
+			}
+			waited = true
+			attempt--
+			continue
 		}
 		err = d.tryUpdate(ctx, want, found.Service, auth)
 		if !isOutOfSequence(err) {
@@ -118,13 +125,30 @@ func (d *deployment) tryUpdate(ctx context.Context, want swarm.ServiceSpec, live
 	if err != nil {
 		return err
 	}
-	d.fresh[want.Name] = replicas(want.Mode) > replicas(live.Spec.Mode)
+	d.watch[want.Name] = watchOf(&want, &live.Spec)
 	d.engine.rolledBack.forget(want.Name)
 	d.engine.logger.Info(ctx, "stack %s: service %s updated", d.req.Name, want.Name)
 	for _, warning := range updated.Warnings {
 		d.engine.logger.Warning(ctx, "service %s: %s", want.Name, warning)
 	}
 	return nil
+}
+
+// watchOf is for how long the copies of a service are to be watched after an update. Swarm itself watches those that the update
+// brings where it has to do something when they fail. It makes new ones also where only the ports are others, which no task tells.
+func watchOf(want, live *swarm.ServiceSpec) time.Duration {
+	watch := time.Duration(0)
+	if config := want.UpdateConfig; replicas(want.Mode) > replicas(live.Mode) ||
+		config != nil && (config.FailureAction == swarm.UpdateFailureActionContinue || config.MaxFailureRatio > 0) {
+		watch = monitorOf(want)
+	}
+	wanted, found := fields{}, fields{}
+	wanted.endpoint(want.EndpointSpec)
+	found.endpoint(live.EndpointSpec)
+	if !wanted.equal(found) {
+		watch = max(watch, settles)
+	}
+	return watch
 }
 
 // lost tells that somebody else writes to a service.
