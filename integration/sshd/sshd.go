@@ -146,6 +146,7 @@ exec /usr/sbin/sshd -D -f "$1/sshd_config" -E "$1/log"`
 
 func (s *Server) run(ctx context.Context) error {
 	s.cmd = exec.Command("unshare", "-m", "/bin/sh", "-c", script, "sshd", s.Dir)
+	s.cmd.WaitDelay = 10 * time.Second // for a connection that has begun while Stop was looking for them
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
@@ -194,10 +195,10 @@ func (s *Server) Stop() error {
 		// The listener first, so that nothing new begins; those it has begun stay, and get another parent.
 		children := s.Connections()
 		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait()
-		for _, child := range children {
+		for _, child := range children { // which hold the other end of what Wait waits for
 			child.Cut()
 		}
+		_ = s.cmd.Wait()
 	}
 	return os.RemoveAll(s.Dir)
 }
