@@ -50,7 +50,7 @@ var formNames = map[form]string{
 	paths: "a string, or a list of strings",
 }
 
-// fits says whether a value is of a form. Of boolean, count and ratio a text may be, too: cast says so.
+// fits says whether a value is of a form. Where it is to be true or false, or a number, a text may stand for it: cast reads that.
 func fits(n *node, of form) bool {
 	switch of {
 	case section, named:
@@ -62,7 +62,7 @@ func fits(n *node, of form) bool {
 	case choice:
 		return n.kind == mapping || n.kind == list && n.all(isText)
 	case external:
-		return n.kind == mapping || isBool(n)
+		return n.kind == mapping || isBool(n) || isText(n)
 	case written:
 		return isText(n)
 	case figure:
@@ -126,7 +126,7 @@ func cast(n *node, as form, found *faults) {
 	}
 	var err error
 	switch as {
-	case boolean:
+	case boolean, external:
 		n.scalar, err = strconv.ParseBool(text)
 		if text != "true" && text != "false" {
 			err = strconv.ErrSyntax

@@ -71,3 +71,11 @@ func TestAVariableIsAskedForOnlyWhereItCounts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"A", "B"}, asked)
 }
+
+// A variable is a text, and stands for what its key takes all the same.
+func TestAVariableSaysWhatIsExternal(t *testing.T) {
+	made, err := Load(inputOf("services: {web: {image: web, networks: [front]}}\nnetworks:\n  front:\n    external: ${NOWHERE:-true}\n"))
+	require.NoError(t, err)
+	require.Len(t, made.Networks, 1)
+	assert.True(t, made.Networks[0].External)
+}

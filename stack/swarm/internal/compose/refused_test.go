@@ -52,6 +52,7 @@ var refusals = []struct{ name, manifest, want string }{
 	{"a health test without its kind", in("healthcheck:\n  test: [curl, x] # !", ""), "begins with CMD"},
 	{"a health test that is disabled", in("healthcheck:\n  disable: true\n  test: x # !", ""), "no test"},
 	{"a boolean", in("read_only: \"yes\" # !", ""), "not true or false"},
+	{"an external that is neither", in("networks: [front]", "networks:\n  front:\n    external: \"yes\" # !\n"), "not true or false"},
 	{"an extra host", in("extra_hosts:\n  - a:1.2.3.4\n  - b:c # !", ""), "NAME:ADDRESS"},
 	{"a name server", in("dns: [1.1.1.1,\n  nine] # !", ""), "name server"},
 
