@@ -92,7 +92,8 @@ type Config struct {
 	// WaitCount is how many times in a row a desired status must be seen to be final; 3 by default.
 	WaitCount int
 	// WaitSleep is the pause between two looks; 1 s by default. Where the backend is a fleet.UnitWatcher, waits for a status
-	// look after each change as well, and WaitCount times within milliseconds; updates keep to the pause.
+	// look after each change as well, and WaitCount times within milliseconds; so does an update as long as slices go away, while
+	// that new ones run is confirmed with the pause.
 	WaitSleep time.Duration
 	// WaitTimeout is the longest wait for a status; 5 min by default.
 	WaitTimeout time.Duration

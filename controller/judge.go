@@ -61,8 +61,8 @@ func (c *controller) newJudge(statuses ...Status) *judge {
 func (j *judge) wants(status Status) bool { return slices.Contains(j.statuses, status) }
 
 // look takes in what one look showed of a unit (nil: it was not there), and says whether the unit has one of the
-// statuses, and whether it has failed for good where running is wanted.
-func (j *judge) look(name string, detail *fleet.UnitDetail, now time.Time) (has, failed bool) {
+// statuses, and whether it has failed for good where running is wanted. A look that does not count adds to no failure.
+func (j *judge) look(name string, detail *fleet.UnitDetail, now time.Time, counts bool) (has, failed bool) {
 	w := j.units[name]
 	if w == nil {
 		w = &unitWatch{oldFailure: j.failedBefore[name]}
@@ -71,7 +71,7 @@ func (j *judge) look(name string, detail *fleet.UnitDetail, now time.Time) (has,
 	w.detail = detail
 	statuses, settled := j.statusesOf(detail)
 	failing := settled && detail != nil && (slices.Contains(statuses, StatusFailed) || detail.LoadError != "")
-	w.countFailure(failing, settled)
+	w.countFailure(failing, settled, counts)
 	switch {
 	case detail == nil:
 		w.has = j.wants(StatusNotFound)
@@ -118,9 +118,11 @@ func (j *judge) allWanted(statuses []Status) bool {
 	return true
 }
 
-func (w *unitWatch) countFailure(failing, settled bool) {
+func (w *unitWatch) countFailure(failing, settled, counts bool) {
 	if failing {
-		w.failures++
+		if counts {
+			w.failures++
+		}
 		return
 	}
 	w.failures = 0

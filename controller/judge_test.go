@@ -75,7 +75,7 @@ func TestJudgeOneLookR12R13R14(t *testing.T) {
 	} {
 		j := judgeOf(c.wanted...)
 		j.stateless = c.stateless
-		has, failed := j.look("web@1.service", c.detail, time.Now())
+		has, failed := j.look("web@1.service", c.detail, time.Now(), true)
 		assert.Equal(t, c.has, has, name)
 		assert.False(t, failed, name)
 	}
@@ -118,7 +118,7 @@ func TestJudgeFailuresR17(t *testing.T) {
 		}
 		given := 0
 		for i, look := range c.looks {
-			_, failed := j.look("web@1.service", states[look], j.began.Add(time.Duration(i)*time.Second))
+			_, failed := j.look("web@1.service", states[look], j.began.Add(time.Duration(i)*time.Second), true)
 			if failed && given == 0 {
 				given = i + 1
 			}
@@ -160,7 +160,7 @@ func TestJudgeOneshotR17a(t *testing.T) {
 			for i, look := range c.looks {
 				detail := *states[look]
 				detail.Oneshot = !byRequest
-				has, _ := j.look("web@1.service", &detail, j.began.Add(time.Duration(i)*time.Second))
+				has, _ := j.look("web@1.service", &detail, j.began.Add(time.Duration(i)*time.Second), true)
 				if has && first == 0 {
 					first = i + 1
 				}
@@ -170,7 +170,7 @@ func TestJudgeOneshotR17a(t *testing.T) {
 	}
 	j := judgeOf(StatusRunning)
 	for i := range 100 {
-		has, _ := j.look("web@1.service", states['i'], j.began.Add(time.Duration(i)*time.Second))
+		has, _ := j.look("web@1.service", states['i'], j.began.Add(time.Duration(i)*time.Second), true)
 		assert.False(t, has, "no/oneshot")
 	}
 }
@@ -202,14 +202,14 @@ func TestJudgeLoadErrorR17(t *testing.T) {
 	j := judgeOf(StatusRunning)
 	broken := changed(unitIn("inactive/dead"), func(d *fleet.UnitDetail) { d.LoadError = "bad-setting" })
 	for look := 1; look <= j.waitCount; look++ {
-		has, failed := j.look(broken.Name, broken, time.Now())
+		has, failed := j.look(broken.Name, broken, time.Now(), true)
 		assert.False(t, has)
 		assert.Equal(t, look == j.waitCount, failed)
 	}
 	assert.Contains(t, describe(broken), "could not load the unit file: bad-setting")
 
 	j = judgeOf(StatusStopped)
-	has, _ := j.look(broken.Name, broken, time.Now())
+	has, _ := j.look(broken.Name, broken, time.Now(), true)
 	assert.True(t, has, "it is stopped all the same")
 }
 
@@ -219,9 +219,9 @@ func TestJudgeOneshotCaughtActiveR17a(t *testing.T) {
 	oneshot := func(state string) *fleet.UnitDetail {
 		return changed(unitIn(state), func(d *fleet.UnitDetail) { d.Oneshot = true })
 	}
-	has, _ := j.look("web@1.service", oneshot("active/running"), time.Now())
+	has, _ := j.look("web@1.service", oneshot("active/running"), time.Now(), true)
 	assert.True(t, has)
-	has, _ = j.look("web@1.service", oneshot("inactive/dead"), time.Now())
+	has, _ = j.look("web@1.service", oneshot("inactive/dead"), time.Now(), true)
 	assert.True(t, has, "it has run")
 }
 

@@ -210,7 +210,7 @@ func TestAbandonedLookIsNone(t *testing.T) {
 	assert.Empty(t, o.slot)
 }
 
-// Looks of those who are patient, as an update is, stay an interval apart whatever changes.
+// Looks of those who are patient, as an update is that takes nothing away, stay an interval apart whatever changes.
 func TestChangesDoNotHurryThePatient(t *testing.T) {
 	onWatched(t, func(t *testing.T, w *watched, c Controller) {
 		ended := waiting(t, c)

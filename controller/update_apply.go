@@ -40,6 +40,7 @@ func (r *updateRun) launch(ctx context.Context, ids []string, compared compariso
 		m, slice := r.memory[id], compared.slices[id]
 		m.launched, m.unreadySince = true, time.Now()
 		m.rising = r.waitForRunning(m.names())
+		m.rising.cadence.last = time.Now()
 		m.rising.judge.failedBefore = r.controller.failedUnits(slice.units)
 		for _, detail := range slice.units {
 			if m.material.loaded[baseOf(detail.Name)] {
@@ -102,6 +103,7 @@ func (r *updateRun) newSlice(id string) (string, *sliceMemory) {
 	}
 	m.made, m.isNew, m.fresh, m.unreadySince = true, true, r.content.isOf(m.material), time.Now()
 	m.rising = r.waitForRunning(m.names())
+	m.rising.cadence.last = time.Now()
 	r.memory[id], r.groupIDs[id], r.usedIDs[id] = m, true, true
 	r.controller.births.note(r.req.Group, id)
 	r.events.slice(id, PhaseSubmitting, false, nil)
@@ -226,26 +228,40 @@ func (r *updateRun) moveRemovals(ctx context.Context, compared comparison) {
 func (r *updateRun) next(out *removal, slice *comparedSlice) (stop, destroy []string) {
 	details := detailsByName(slice)
 	if !out.destroying {
+		launched := false
 		for _, name := range out.units {
 			if detail := details[name]; detail != nil && detail.Desired == "launched" {
-				stop = append(stop, name)
+				launched = true
+				stop = out.ask(stop, name, r.counts)
 			}
 		}
-		if len(stop) > 0 {
+		if launched {
 			return stop, nil
 		}
 		if reached, _ := out.steps.take(details); !reached {
 			return nil, nil
 		}
-		out.destroying, out.since = true, time.Now()
+		out.destroying, out.since, out.asked = true, time.Now(), nil
 		out.steps = r.waitForGone(out.units)
 	}
 	for _, name := range out.units {
 		if !out.answered[name] || details[name] != nil {
-			destroy = append(destroy, name)
+			destroy = out.ask(destroy, name, r.counts)
 		}
 	}
 	return nil, destroy
+}
+
+// ask adds a unit to those that a step is written for: once, and again with the looks that count while it is still needed.
+func (m *removal) ask(names []string, name string, counts bool) []string {
+	if m.asked[name] && !counts {
+		return names
+	}
+	if m.asked == nil {
+		m.asked = map[string]bool{}
+	}
+	m.asked[name] = true
+	return append(names, name)
 }
 
 // checkRemoval gives up on a removal that takes longer than WaitTimeout.

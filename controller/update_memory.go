@@ -66,13 +66,15 @@ func (m *sliceMemory) see(slice *comparedSlice, target target) {
 }
 
 // noteActivity says whether the slice runs, whether it does not, and whether that has not been known for WaitCount looks.
-func (m *sliceMemory) noteActivity(seen activity, waitCount int) (isRunning, isDown, isUntold bool) {
+func (m *sliceMemory) noteActivity(seen activity, counts bool, waitCount int) (isRunning, isDown, isUntold bool) {
 	if seen != activityUnknown {
 		m.untold = 0
 		m.down = seen == activityDown
 		return seen == activityRunning, seen == activityDown, false
 	}
-	m.untold++
+	if counts {
+		m.untold++
+	}
 	return false, false, m.untold >= waitCount
 }
 
@@ -80,6 +82,7 @@ func (m *sliceMemory) noteActivity(seen activity, waitCount int) (isRunning, isD
 type removal struct {
 	units      []string
 	destroying bool            // else stopping
+	asked      map[string]bool // units that the step at hand has been written for
 	answered   map[string]bool // units whose DELETE has been answered: they are gone, or were
 	steps      *wait           // for stopped, then for not found
 	since      time.Time
@@ -125,7 +128,9 @@ func (r *updateRun) forgetGone(compared comparison) {
 				}
 			}
 		case slice == nil:
-			m.absent++
+			if r.counts {
+				m.absent++
+			}
 			if m.absent < r.controller.config.WaitCount {
 				continue
 			}

@@ -13,6 +13,7 @@ import (
 
 // observe makes a situation of a look, and brings what is remembered up to date with it.
 func (r *updateRun) observe(ctx context.Context, compared comparison) situation {
+	r.counts = r.cadence.counts(time.Now())
 	r.forgetGone(compared)
 	for id := range compared.slices {
 		if r.memory[id] == nil {
@@ -41,7 +42,7 @@ func (r *updateRun) view(ctx context.Context, id string, slice *comparedSlice, n
 	if slice != nil {
 		m.see(slice, r.target)
 		v.launched = slice.launched()
-		v.running, v.down, v.untold = m.noteActivity(r.controller.activityOf(slice, r.content.oneshots), r.controller.config.WaitCount)
+		v.running, v.down, v.untold = m.noteActivity(r.controller.activityOf(slice, r.content.oneshots), r.counts, r.controller.config.WaitCount)
 	}
 	v.isNew = m.isNew
 	switch {
@@ -140,10 +141,11 @@ func (r *updateRun) sliceTimeout() time.Duration {
 
 func (r *updateRun) readyTime() time.Duration { return time.Duration(r.opts.ReadySecs) * time.Second }
 
-// waitForRunning follows the units of a slice.
+// waitForRunning follows the units of a slice. That they run is confirmed at leisure, however closely looks follow changes: a
+// new slice that is about to fail shall fail before an old one goes for it.
 func (r *updateRun) waitForRunning(units []string) *wait {
 	w := r.controller.newWait(r.controller.newJudge(StatusRunning))
-	w.names = units
+	w.names, w.cadence.interval = units, r.cadence.interval
 	w.judge.oneshots = r.content.oneshots
 	return w
 }

@@ -39,6 +39,8 @@ type scenario struct {
 	errorEvery int             // every nth request is a 500
 	pageLimit  int
 	shiftPages bool
+	watched    bool          // the backend tells of changes
+	eager      bool          // and does so without a pause
 	pause      time.Duration // when it is paused, for 30 s; 0: never
 	cancel     time.Duration // when its task is cancelled; 0: never
 	kill       time.Duration // when its process is killed, and started again with the same request; 0: never
@@ -76,6 +78,10 @@ func drawScenario(t *rapid.T) scenario {
 	if rapid.IntRange(0, 3).Draw(t, "scales") == 0 {
 		s.scaleTo = rapid.IntRange(1, 8).Draw(t, "scale to")
 		s.opts.Force, s.desired, s.named = false, 0, 0
+	}
+	if rapid.IntRange(0, 3).Draw(t, "watched") == 0 { // such a backend lists all at once
+		s.watched, s.pageLimit, s.shiftPages = true, 0, false
+		s.eager = rapid.Bool().Draw(t, "eager")
 	}
 	if s.slices > 7 { // many slices and small pages with errors take long, and show nothing that few don't
 		s.pageLimit = 0
@@ -171,13 +177,16 @@ type process struct {
 var errKilled = errors.New("the process has been killed")
 
 // newProcess starts a process on the bench's cluster.
-func (b *bench) newProcess() *process {
+func (b *bench) newProcess(s scenario) *process {
 	p := &process{tasks: task.NewTaskService(task.DefaultConfig())}
 	config := fleettest.ClientConfig(b.faults)
 	config.Client = &http.Client{Transport: lifeline{&p.killed, config.Client.Transport}}
 	client, err := fleet.NewFleet(config)
 	if err != nil {
 		panic(err)
+	}
+	if s.watched {
+		client = newWatchedClient(client, b.cluster, s.eager)
 	}
 	p.controller = controller.NewController(controller.Config{Fleet: client, TaskService: p.tasks, WaitTimeout: 100 * time.Second})
 	return p
@@ -288,7 +297,7 @@ type record struct {
 
 // call updates or scales the group by a process of its own, from the call to the end of its task or of its process.
 func (s scenario) call(b *bench, check *boundsCheck, ids []string, desired int) *record {
-	p := b.newProcess()
+	p := b.newProcess(s)
 	defer p.close()
 	b.cluster.Advance()
 	r := &record{before: b.contentBySlice("web"), asked: b.desires("web-"), named: ids[:min(s.named, len(ids))]}

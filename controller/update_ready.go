@@ -73,7 +73,9 @@ func (r *updateRun) healthy(ctx context.Context, id string, m *sliceMemory, slic
 			return m.health.passed
 		}
 	}
-	m.health.start(ctx, r, slice.status(r.req.Group, id))
+	if r.counts { // what changes elsewhere is no reason to call more often
+		m.health.start(ctx, r, slice.status(r.req.Group, id))
+	}
 	return m.health.passed
 }
 

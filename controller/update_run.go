@@ -40,6 +40,8 @@ type updateRun struct {
 	ending    error                   // why nothing new is taken up; nil while the update goes on
 	cancelled bool                    // the task has been cancelled; nothing is rolled back then
 	vanished  []error                 // own slices that somebody else has destroyed
+	cadence   cadence                 // of looks, where they may follow changes
+	counts    bool                    // whether the look at hand is one of those
 	headway   headway
 	moved     time.Time // when something was last done or under way
 	seen      time.Time // when the last look succeeded
@@ -85,9 +87,16 @@ func (r *updateRun) carryOut(ctx context.Context) error {
 // converge goes on until the group is as wanted, or gives the reason why that can't be.
 func (r *updateRun) converge(ctx, work context.Context) error {
 	defer r.endChecks(ctx)
+	if r.controller.backend.watcher != nil {
+		r.cadence.interval = r.controller.config.WaitSleep
+	}
+	leave := r.controller.observer.attend()
+	defer leave()
 	r.moved, r.seen, r.headway.at = time.Now(), time.Now(), time.Now()
-	for p := urgent; ; p = patient {
+	p := urgent
+	for {
 		compared, err := r.look(work, p)
+		p = patient // also after a look that failed
 		if ctx.Err() != nil {
 			r.cancelled = true
 			r.end(endOf(ctx))
@@ -102,7 +111,27 @@ func (r *updateRun) converge(ctx, work context.Context) error {
 		if finished || err != nil {
 			return err
 		}
+		p = r.pace()
 	}
+}
+
+// pace is that of the next look. Where the backend tells of changes, one follows each as long as something is being taken away,
+// and looks that are to see the same end of it follow closely, as in Stop and Destroy.
+func (r *updateRun) pace() lookPace {
+	pace := patient
+	if r.controller.backend.watcher == nil {
+		return pace
+	}
+	for _, m := range r.memory {
+		switch {
+		case m.removal == nil || m.removal.abandoned != nil:
+		case m.removal.steps.settles:
+			return settling
+		default:
+			pace = prompt
+		}
+	}
+	return pace
 }
 
 // round does what one look calls for. It says whether the update has come to its end, and how.

@@ -51,6 +51,7 @@ type wait struct {
 	// listingsOnly keeps the wait from asking by name for a unit that a listing lacks: absence is what it waits for.
 	listingsOnly bool
 
+	cadence cadence
 	inRow   int   // looks in a row in which all units had the status
 	settles bool  // the next look may end the wait, if it shows what the last one did
 	lookErr error // what the last look failed with, nil once one succeeds
@@ -167,6 +168,7 @@ func (c *controller) await(ctx context.Context, w *wait) error {
 // take judges one look, and says whether the wait has come to its end.
 func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 	now := time.Now()
+	counts := w.cadence.counts(now)
 	names := w.names
 	if names == nil {
 		names = slices.Sorted(maps.Keys(details))
@@ -175,7 +177,7 @@ func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 	all := true
 	var failed []string
 	for _, name := range names {
-		has, broken := w.judge.look(name, details[name], now)
+		has, broken := w.judge.look(name, details[name], now, counts)
 		all = all && has
 		if broken {
 			failed = append(failed, name)
@@ -189,8 +191,27 @@ func (w *wait) take(details map[string]*fleet.UnitDetail) (bool, error) {
 		w.inRow = 0
 		return false, nil
 	}
-	w.inRow++
+	if counts {
+		w.inRow++
+	}
 	return w.inRow >= w.judge.waitCount, nil
+}
+
+// cadence says which looks are counted where what was seen has to last. The zero value counts each look. One with an interval
+// passes over those that follow a change more closely: they end what they show to be over, and confirm nothing.
+type cadence struct {
+	interval time.Duration
+	last     time.Time // of what counted
+}
+
+// counts says whether a look at this time counts, and notes it where it does. Looks that begin an interval apart may end a little
+// less apart.
+func (c *cadence) counts(now time.Time) bool {
+	if now.Sub(c.last) < c.interval*9/10 {
+		return false
+	}
+	c.last = now
+	return true
 }
 
 // pace is that of the wait's next look.
