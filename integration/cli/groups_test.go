@@ -70,10 +70,10 @@ func single(group string, n int) controller.Request {
 
 func sleep(n int) string { return fmt.Sprint("/bin/sleep ", 100000+n) }
 
-// units gives the group's units, as the cluster has them now.
+// units gives the group's units, as the cluster has them now, with all that fleet itself loses for a while.
 func (g *group) units(t *testing.T) []bench.Unit {
 	t.Helper()
-	return site.Observer.Now(t).Named(g.name + "-")
+	return site.Observer.Settled(t, patience, g.name+"-")
 }
 
 // require shows that the group has so many slices, of the contents that the directory has, in these states. What a command

@@ -43,7 +43,7 @@ func (r *round) finishAll(t *testing.T) {
 // finish holds a success against the cluster now that it is whole again, and calls a second time what has failed.
 func (r *round) finish(t *testing.T, a *attempt) {
 	if a.err == nil || a.repeated {
-		assert.Empty(t, a.wrong(r.site.Observer.Now(t), a.group), "%s: what was reported is not there after the fault has healed", a.name)
+		assert.Empty(t, a.wrong(r.site.Observer.SettledLook(t, settleLimit, a.group+"-"), a.group), "%s: what was reported is not there after the fault has healed", a.name)
 		return
 	}
 	err := r.secondCall(t, a)
@@ -51,7 +51,7 @@ func (r *round) finish(t *testing.T, a *attempt) {
 		assert.NoError(t, err, "the second %s", a.name)
 		return
 	}
-	assert.Empty(t, a.wrong(r.site.Observer.Now(t), a.group), "after the second %s", a.name)
+	assert.Empty(t, a.wrong(r.site.Observer.SettledLook(t, settleLimit, a.group+"-"), a.group), "after the second %s", a.name)
 }
 
 // secondCall repeats the operation. Where the fault has left fewer slices than an update's MinAlive, that would be refused:

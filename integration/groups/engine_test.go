@@ -68,13 +68,13 @@ func TestScaleRestartAndPlan(t *testing.T) {
 	const group = "engine"
 	b := first.Open(t, group, bench.Options{})
 	running(t, b, first, content(group, 0), 2)
-	before := first.Observer.Now(t).Named(group + "-")
+	before := first.Observer.Settled(t, settleLimit, group+"-")
 
 	plan, err := b.Control.(controller.Planner).PlanUpdate(context.Background(), content(group, 1), controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2})
 	require.NoError(t, err)
 	assert.Contains(t, plan.String(), "2 slices now, 2 wanted")
 	assert.Len(t, plan.Steps, 4)
-	require.Equal(t, before, first.Observer.Now(t).Named(group+"-"))
+	require.Equal(t, before, first.Observer.Settled(t, settleLimit, group+"-"))
 
 	require.NoError(t, b.Scale(bench.Request(group), 4, controller.UpdateOptions{MinAlive: 2}))
 	requireContent(t, requireUnits(t, first, group+"-", 8, launched, active), content(group, 0))
@@ -94,7 +94,7 @@ func TestScaleRestartAndPlan(t *testing.T) {
 		},
 		Progress: func(event controller.UpdateEvent) { events = append(events, event) },
 	}
-	grown := first.Observer.Now(t).Named(group + "-")
+	grown := first.Observer.Settled(t, settleLimit, group+"-")
 	require.NoError(t, b.Update(content(group, 0), opts))
 	restarted := requireUnits(t, first, group+"-", 8, launched, active)
 	for _, unit := range restarted {

@@ -39,7 +39,7 @@ func TestInstanceGroup(t *testing.T) {
 	require.True(t, controller.IsUpdateNotAllowed(err), "%v", err)
 	err = b.Update(fresh, controller.UpdateOptions{MinAlive: 1})
 	require.True(t, controller.IsUpdateNotAllowed(err), "%v", err)
-	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"), "still running, and nothing touched")
+	require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"), "still running, and nothing touched")
 
 	require.NoError(t, b.Update(fresh, controller.UpdateOptions{}))
 	requireContent(t, requireUnits(t, s, group+"-", 2, launched, active), fresh)

@@ -34,10 +34,10 @@ func TestTimersAndOneshots(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, rows, 2, "a row for each slice of the service and its timer")
 
-	before := s.Observer.Now(t).Named(group + "-")
+	before := s.Observer.Settled(t, settleLimit, group+"-")
 	err = b.Update(req, controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2})
 	require.True(t, controller.IsUnitsAlreadyUpToDate(err), "%v", err)
-	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"))
+	require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"))
 
 	req.Units[2].Content = bench.Service("/bin/sleep 2") + "Type=oneshot\n" + beside
 	require.NoError(t, b.Update(req, controller.UpdateOptions{MaxGrowth: 1, MinAlive: 2}))

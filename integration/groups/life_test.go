@@ -100,7 +100,7 @@ func byName(units []bench.Unit) map[string]bench.Unit {
 
 func takeStep(t *testing.T, b *bench.Bench, s *bench.Site, group string, n int, step step, wanted int, other string) {
 	t.Helper()
-	before := s.Observer.Now(t).Named(group + "-")
+	before := s.Observer.Settled(t, settleLimit, group+"-")
 	req := bench.Number(content(group, n), step.wanted)
 	opts := controller.UpdateOptions{MaxGrowth: step.maxGrowth, MinAlive: step.minAlive}
 	replaced := bench.SliceIDs(before)
@@ -111,11 +111,11 @@ func takeStep(t *testing.T, b *bench.Bench, s *bench.Site, group string, n int, 
 	if step.refused {
 		err := b.Update(req, opts)
 		require.True(t, controller.IsUpdateNotAllowed(err), "%+v: %v", opts, err)
-		require.Equal(t, before, s.Observer.Now(t).Named(group+"-"), "a refused update touches nothing")
+		require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"), "a refused update touches nothing")
 		return
 	}
 	require.NoError(t, update(t, b, s, req, opts, other), "%+v", opts)
-	after := s.Observer.Now(t).Named(group + "-")
+	after := s.Observer.Settled(t, settleLimit, group+"-")
 	requireUnits(t, s, group+"-", 2*wanted, launched, active)
 	fresh := slices.DeleteFunc(slices.Clone(after), func(unit bench.Unit) bool { return slices.Contains(bench.SliceIDs(before), unit.Slice()) })
 	requireContent(t, fresh, req)
@@ -126,7 +126,7 @@ func takeStep(t *testing.T, b *bench.Bench, s *bench.Site, group string, n int, 
 	if !step.oneSlice {
 		err := b.Update(bench.Number(req, wanted), opts)
 		require.True(t, controller.IsUnitsAlreadyUpToDate(err), "%v", err)
-		require.Equal(t, after, s.Observer.Now(t).Named(group+"-"), "an update that is up to date touches nothing")
+		require.Equal(t, after, s.Observer.Settled(t, settleLimit, group+"-"), "an update that is up to date touches nothing")
 		return
 	}
 	needy, needs, err := b.Control.GroupNeedsUpdate(context.Background(), content(group, n))
@@ -165,10 +165,10 @@ func sliceBySlice(t *testing.T, b *bench.Bench, s *bench.Site, group string) {
 	for _, id := range ids[1:] {
 		requireUnits(t, s, group+"-main@"+id, 1, launched, active)
 	}
-	before := s.Observer.Now(t).Named(group + "-")
+	before := s.Observer.Settled(t, settleLimit, group+"-")
 	err := b.Destroy(bench.Slices(all, ids[1], "zz"))
 	require.True(t, controller.IsUnitSliceNotFound(err), "%v", err)
-	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"))
+	require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"))
 	require.NoError(t, b.Destroy(bench.Slices(all, ids[0])))
 	requireUnits(t, s, group+"-", 4, launched, active)
 	require.NoError(t, b.Destroy(all))

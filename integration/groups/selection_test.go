@@ -27,14 +27,14 @@ func TestAmbiguousGroup(t *testing.T) {
 	require.NoError(t, b.Submit(bench.Slices(bench.Request("test-group-2", one("test-group-2-unit@.service")), "438")))
 	refused := func() {
 		t.Helper()
-		before := s.Observer.Now(t).Named("test-group")
+		before := s.Observer.Settled(t, settleLimit, "test-group")
 		for _, op := range []func(controller.Request) error{b.Start, b.Stop, b.Destroy} {
 			err := op(bare)
 			require.True(t, controller.IsAmbiguousGroup(err), "%v", err)
 			assert.ErrorContains(t, err, "test-group-unit@.service")
 			assert.ErrorContains(t, err, "test-group-2-unit@.service")
 		}
-		require.Equal(t, before, s.Observer.Now(t).Named("test-group"), "nothing touched")
+		require.Equal(t, before, s.Observer.Settled(t, settleLimit, "test-group"), "nothing touched")
 	}
 	refused()
 	require.NoError(t, b.Start(named))
@@ -137,10 +137,10 @@ func TestSubmitTwice(t *testing.T) {
 	require.NoError(t, b.Submit(bench.Slices(req, "a1")))
 	before := requireUnits(t, s, group+"-", 2, loaded, inactive)
 	require.NoError(t, b.Submit(bench.Slices(req, "a1")))
-	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"))
+	require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"))
 	err := b.Submit(bench.Slices(content(group, 1), "a1", "b2"))
 	require.True(t, controller.IsUnitConflict(err), "%v", err)
-	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"), "refused before the first write")
+	require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"), "refused before the first write")
 	require.NoError(t, b.Submit(bench.Number(req, 2)))
 	require.Len(t, bench.SliceIDs(requireUnits(t, s, group+"-", 6, loaded, inactive)), 3)
 }

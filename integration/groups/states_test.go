@@ -2,6 +2,8 @@ package groups_test
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,9 @@ import (
 	"github.com/squadronctl/squadron/integration/groups/bench"
 )
 
+// settleLimit is how long what fleet itself loses may take to come again: it takes up to 24 s.
+const settleLimit = time.Minute
+
 const (
 	loaded   = "loaded"
 	launched = "launched"
@@ -25,7 +30,7 @@ const (
 // these states. It gives them.
 func requireUnits(t *testing.T, s *bench.Site, prefix string, n int, desired, systemd string) []bench.Unit {
 	t.Helper()
-	units := s.Observer.Settled(t, time.Minute, prefix)
+	units := s.Observer.Settled(t, settleLimit, prefix)
 	require.Len(t, units, n, "units of %s", prefix)
 	for _, unit := range units {
 		assert.Equal(t, desired, unit.Desired, "%+v", unit)
@@ -60,22 +65,39 @@ func hashOf(t *testing.T, req controller.Request, base string) string {
 	return ""
 }
 
-// requireStatus holds what GetStatus says against the outside.
+// requireStatus holds what GetStatus says against the outside, in a moment in which the outside says all there is to say, and the
+// same before and after.
 func requireStatus(t *testing.T, b *bench.Bench, s *bench.Site, req controller.Request) controller.UnitStatusList {
 	t.Helper()
-	list, err := b.Control.GetStatus(context.Background(), req)
-	require.NoError(t, err)
-	look := s.Observer.Now(t)
-	for _, status := range list {
-		unit, there := look.Units[status.Name]
-		require.True(t, there, status.Name)
-		assert.Equal(t, unit.Desired, status.Desired, status.Name)
-		require.Len(t, status.Machine, 1, status.Name)
-		assert.Equal(t, unit.MachineID, status.Machine[0].ID, status.Name)
-		assert.Equal(t, unit.Here().Active, status.Machine[0].SystemdActive, status.Name)
-		assert.Equal(t, unit.Here().Hash, status.Machine[0].UnitHash, status.Name)
+	deadline := time.Now().Add(settleLimit)
+	for {
+		before := s.Observer.Now(t)
+		list, err := b.Control.GetStatus(context.Background(), req)
+		require.NoError(t, err)
+		look := s.Observer.Now(t)
+		if !sameAndWhole(before, look, list) && time.Now().Before(deadline) {
+			time.Sleep(200 * time.Millisecond)
+			continue
+		}
+		for _, status := range list {
+			unit, there := look.Units[status.Name]
+			require.True(t, there, status.Name)
+			assert.Equal(t, unit.Desired, status.Desired, status.Name)
+			require.Len(t, status.Machine, 1, status.Name)
+			assert.Equal(t, unit.MachineID, status.Machine[0].ID, status.Name)
+			assert.Equal(t, unit.Here().Active, status.Machine[0].SystemdActive, status.Name)
+			assert.Equal(t, unit.Here().Hash, status.Machine[0].UnitHash, status.Name)
+		}
+		return list
 	}
-	return list
+}
+
+// sameAndWhole says whether two looks agree on the units of a list, and lack nothing of them.
+func sameAndWhole(before, after bench.Snapshot, list controller.UnitStatusList) bool {
+	return !slices.ContainsFunc(list, func(status fleet.UnitStatus) bool {
+		unit := after.Units[status.Name]
+		return !unit.Reported() || !reflect.DeepEqual(unit, before.Units[status.Name])
+	})
 }
 
 // requireNothing holds the cluster against no unit whose name begins with prefix, and GetStatus against saying so.

@@ -59,7 +59,7 @@ func TestUpdateToWhatFails(t *testing.T) {
 	b := s.Open(t, group, bench.Options{})
 	other := bystander(t, s, group)
 	running(t, b, s, content(group, 0), 3)
-	before := s.Observer.Now(t).Named(group + "-")
+	before := s.Observer.Settled(t, settleLimit, group+"-")
 	bad := bench.Pair(group, "/bin/sh -c 'exit 1'")
 
 	// The wait's timeout is far away: that the update ends at all shows that it gave up on the failure.
@@ -67,7 +67,7 @@ func TestUpdateToWhatFails(t *testing.T) {
 	require.True(t, controller.IsUpdateFailed(err), "%v", err)
 	require.True(t, controller.IsUnitFailed(err), "%v", err)
 	require.False(t, controller.IsWaitTimeoutReached(err), "%v", err)
-	require.Equal(t, before, s.Observer.Now(t).Named(group+"-"), "the old slices as they were, and nothing new")
+	require.Equal(t, before, s.Observer.Settled(t, settleLimit, group+"-"), "the old slices as they were, and nothing new")
 	for _, id := range bench.SliceIDs(before) {
 		assert.ErrorContains(t, err, id, "the error names the old slices")
 	}
@@ -75,7 +75,7 @@ func TestUpdateToWhatFails(t *testing.T) {
 	// With no room for growth one old slice has gone before the new one could fail, and no more than that.
 	err = update(t, b, s, bad, controller.UpdateOptions{MinAlive: 2}, other)
 	require.True(t, controller.IsUpdateFailed(err), "%v", err)
-	left := s.Observer.Now(t).Named(group + "-")
+	left := s.Observer.Settled(t, settleLimit, group+"-")
 	require.Len(t, left, 4)
 	for _, unit := range left {
 		assert.Equal(t, byName(before)[unit.Name], unit)
@@ -94,7 +94,7 @@ func TestUpdateToWhatStartsSlowly(t *testing.T) {
 	b := s.Open(t, group, bench.Options{})
 	other := bystander(t, s, group)
 	running(t, b, s, content(group, 0), 2)
-	before := s.Observer.Now(t).Named(group + "-")
+	before := s.Observer.Settled(t, settleLimit, group+"-")
 
 	req := bench.Request(group)
 	for _, unit := range content(group, 1).Units {

@@ -23,14 +23,23 @@ func SliceIDs(units []Unit) []string {
 	return slices.Compact(ids)
 }
 
-// Settled gives the units whose names begin with prefix, as soon as each that has a machine has a state. It waits for at most
-// the time given: what another machine has unloaded takes a unit's published state along, for up to 24 s, and the current
-// state goes with it, and then nothing can be held.
+// Reported says that nothing is missing of what the cluster says of the unit. What another machine has unloaded takes a unit's
+// published state along, for up to 24 s, and the current state goes with it, and then nothing can be held.
+func (u Unit) Reported() bool {
+	_, has := u.States[u.MachineID]
+	return u.MachineID == "" || has && u.Current != "inactive"
+}
+
+// Settled gives the units whose names begin with prefix, as soon as all of them are Reported. It waits for at most the time given.
 func (o *Observer) Settled(t testing.TB, limit time.Duration, prefix string) []Unit {
 	t.Helper()
+	return o.SettledLook(t, limit, prefix).Named(prefix)
+}
+
+// SettledLook gives the look in which that is so.
+func (o *Observer) SettledLook(t testing.TB, limit time.Duration, prefix string) Snapshot {
+	t.Helper()
 	return o.Await(t, limit, "all units of "+prefix+" have a state", func(look Snapshot) bool {
-		return all(look.Named(prefix), func(u Unit) bool {
-			return u.MachineID == "" || len(u.States) > 0 && u.Current != "inactive"
-		})
-	}).Named(prefix)
+		return all(look.Named(prefix), Unit.Reported)
+	})
 }
