@@ -131,16 +131,13 @@ func (p *applying) run(ctx context.Context, s *stackSession) error {
 
 func (p *applying) config() reconcile.Config {
 	s := p.session
-	config := reconcile.Config{
+	return reconcile.Config{
 		Backend: s.engine, Owner: s.owner, Source: p.declared.read, Store: s.store, CorrectDrift: p.correctDrift,
 		Own: p.own, Interval: p.interval, Logger: s.app.logger(),
-	}
-	if isTerminal(s.app.err.out) {
-		config.Begin = func(name string, reason reconcile.Reason) {
+		Begin: func(name string, reason reconcile.Reason) {
 			fmt.Fprintf(s.app.err, "deploying %s (%s)\n", name, reason)
-		}
+		},
 	}
-	return config
 }
 
 var (
