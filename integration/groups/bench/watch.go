@@ -33,10 +33,12 @@ type Watch struct {
 }
 
 type watchedSlice struct {
-	old      bool // it was there in the first look
-	launched bool // all its units were seen launched at once
-	runs     bool // all its units were active in the last look
-	lost     bool // it ran, and then did not though it was launched
+	old      bool              // it was there in the first look
+	launched bool              // all its units were seen launched at once
+	runs     bool              // all its units were active in the last look, or have no state where they were active last
+	doubtful bool              // since the first look nothing speaks against its running but that states are missing
+	lost     bool              // it ran, and then did not though it was launched
+	ranOn    map[string]string // the machines on which its units were seen active, by unit
 }
 
 // Report is what a Watch has seen.
@@ -100,9 +102,11 @@ func (w *Watch) take(look Snapshot) {
 		slice := w.slices[id]
 		whole := len(units) == len(w.templates)
 		ran := slice.runs
-		slice.runs = whole && all(units, func(u Unit) bool { return u.Here().Active == "active" })
 		launched := whole && all(units, func(u Unit) bool { return u.Desired == "launched" })
-		if slice.runs {
+		slice.runs = whole && all(units, func(u Unit) bool { return u.Here().Active == "active" || ran && launched && slice.keeps(u) })
+		slice.noteMachines(units)
+		slice.doubtful = !slice.runs && launched && (slice.doubtful || w.report.Looks == 1) && all(units, mayRun)
+		if slice.runs || slice.doubtful {
 			running++
 		}
 		slice.lost = slice.lost || ran && !slice.runs && launched
@@ -127,6 +131,28 @@ func (w *Watch) take(look Snapshot) {
 	w.holdOthers(look)
 }
 
+// keeps says that nothing is said of a unit where it was seen active: fleet itself loses a state for a while (Unit.Reported), and
+// what runs goes on running.
+func (s *watchedSlice) keeps(u Unit) bool {
+	return u.MachineID != "" && u.Here() == (State{}) && s.ranOn[u.Name] == u.MachineID
+}
+
+// mayRun says that a unit runs, or is on a machine and nothing is said of it.
+func mayRun(u Unit) bool {
+	return u.Here().Active == "active" || u.MachineID != "" && u.Here() == (State{})
+}
+
+func (s *watchedSlice) noteMachines(units []Unit) {
+	for _, u := range units {
+		if u.Here().Active == "active" {
+			if s.ranOn == nil {
+				s.ranOn = map[string]string{}
+			}
+			s.ranOn[u.Name] = u.MachineID
+		}
+	}
+}
+
 func all(units []Unit, is func(Unit) bool) bool {
 	return !slices.ContainsFunc(units, func(u Unit) bool { return !is(u) })
 }
@@ -139,10 +165,13 @@ func (w *Watch) hold(ok bool, format string, args ...any) {
 }
 
 // holdOthers holds the others against the last look: desired state and options stay, and so does, once it is there, the
-// machine, and once it runs, that it runs.
+// machine, and once it runs, that it runs. A state that fleet has lost is the last one still.
 func (w *Watch) holdOthers(look Snapshot) {
 	for name, before := range w.others {
 		now, there := look.Units[name]
+		if there && now.MachineID == before.MachineID && now.Here() == (State{}) {
+			now.States = before.States
+		}
 		same := there && now.Desired == before.Desired && now.Options == before.Options &&
 			(before.MachineID == "" || now.MachineID == before.MachineID) &&
 			(before.Here().Active != "active" || now.Here().Active == "active")
