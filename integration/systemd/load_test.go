@@ -105,8 +105,8 @@ func TestUpdateUnderLoad(t *testing.T) {
 	}
 }
 
-// A machine that goes down in the middle of an update comes up with slices of both contents; the same update then makes
-// all of them new and leaves nothing else.
+// A machine that goes down in the middle of an update comes up with slices of both contents, and with one more than there were
+// where that had been added. The same update, told how many there are to be, then makes all of them new and leaves nothing else.
 func TestRebootInAnUpdate(t *testing.T) {
 	address := copyExample(t)
 	shell(t, "squadronctl up front; squadronctl up web 4; sed -i s/hello/welcome/ web/web-app@.service")
@@ -127,7 +127,7 @@ func TestRebootInAnUpdate(t *testing.T) {
 	t.Logf("after the reboot: %s old, %s new", contents("hello"), contents("welcome"))
 	assert.NotEqual(t, "0", contents("hello"), "the machine went down too late")
 
-	shell(t, "squadronctl update web; squadronctl update web")
+	shell(t, "squadronctl update web 4; squadronctl update web")
 	assert.Equal(t, "0", contents("hello"))
 	assert.Equal(t, "4", contents("welcome"))
 	assert.Equal(t, "welcome\n", shell(t, "curl -sS http://"+address))
