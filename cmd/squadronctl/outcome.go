@@ -9,6 +9,7 @@ import (
 
 	"github.com/squadronctl/squadron/prune"
 	"github.com/squadronctl/squadron/reconcile"
+	"github.com/squadronctl/squadron/stack"
 )
 
 // isFailed says that a stack could not be read or deployed, or would not be.
@@ -71,7 +72,11 @@ func (o outcome) failures() (texts []string, of map[string][]string) {
 		if of[text] == nil {
 			texts = append(texts, text)
 		}
-		of[text] = append(of[text], s.Name)
+		name := s.Name
+		if s.File != "" && errors.As(s.Err, new(*stack.ManifestError)) {
+			name += " (" + s.File + ")" // a line is of that
+		}
+		of[text] = append(of[text], name)
 	}
 	return texts, of
 }

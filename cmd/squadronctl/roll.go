@@ -37,6 +37,8 @@ type roll struct {
 	verb  string
 	req   controller.Request
 	force bool
+	// asFound says that there are to be as many slices as are found.
+	asFound bool
 	// growth is what --max-growth is where it isn't given, for a group with slices.
 	growth int
 	plan   func(context.Context, controller.Request, controller.UpdateOptions) (*controller.Plan, error)
@@ -106,6 +108,9 @@ func (r *rolling) run(s *session, what roll) error {
 	if err != nil {
 		return err
 	}
+	if what.asFound {
+		fmt.Fprint(r.app.err, doubtOfNumber(plan))
+	}
 	if r.dryRun {
 		return r.app.printPlan(r.form, plan)
 	}
@@ -133,6 +138,23 @@ func (r *rolling) run(s *session, what roll) error {
 		return err
 	}
 	return r.app.printSlices(r.form, events.results())
+}
+
+// doubtOfNumber says that the slices found may not be as many as were wanted: where some of them are of the new unit files
+// already, an update may have been killed that had added one.
+func doubtOfNumber(plan *controller.Plan) string {
+	replaced := 0
+	for _, slice := range plan.Slices {
+		if slice.Action == controller.PlanReplace {
+			replaced++
+		}
+	}
+	upToDate := len(plan.Slices) - replaced
+	if replaced == 0 || upToDate == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d slices found, %d of them up to date, and as many are kept; if an update was killed that had added some, say how many there are to be\n",
+		plan.Group, plan.Found, upToDate)
 }
 
 func idsOf(plan *controller.Plan) []string {

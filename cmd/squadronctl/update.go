@@ -24,7 +24,8 @@ func (a *app) updateCommand() *cobra.Command {
 		Long: `Replaces the slices of a group whose content differs from the unit files, or those of them that are named, by new slices, and
 makes it N slices where N is given. Slices that are up to date stay. A new slice that fails ends the update, and with
 --rollback brings back what was there. An update that was interrupted or has failed is taken up again by the same command; one that was
-killed needs N to be, since what it had added counts as found.
+killed needs N to be, since what it had added counts as found. Where N is not given and some slices are up to date already,
+standard error says so.
 ` + boundsHelp,
 		Example:           "  squadronctl update ./web\n  squadronctl update ./web --max-growth 25% --min-alive 100% --ready-secs 30 --rollback\n  squadronctl update ./web@3f1          # a canary",
 		Args:              groupArgs(1),
@@ -73,7 +74,10 @@ func (r *rolling) update(s *session, args []string) error {
 		return err
 	}
 	planner := s.control.(controller.Planner)
-	return r.run(s, roll{verb: "update", req: req, growth: 1, plan: planner.PlanUpdate, begin: s.control.Update})
+	return r.run(s, roll{
+		verb: "update", req: req, asFound: t.number == 0 && len(req.SliceIDs) == 0, growth: 1,
+		plan: planner.PlanUpdate, begin: s.control.Update,
+	})
 }
 
 // refuseDeclared refuses to replace the units of a declared stack by others: those would not carry its stamp, and apply

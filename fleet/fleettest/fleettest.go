@@ -24,7 +24,8 @@
 //   - A machine is well, lost, or stuck by a unit that no agent can bear; there is nothing between. A stop that takes its time
 //     does so once: a unit of the same name is loaded after it and not beside it.
 //   - A request is of one moment. A real listing that is read while a unit is created or destroyed can show it without its
-//     desired or its current state: the fault Torn answers so.
+//     desired or its current state: the fault Torn answers so. Nor does an engine ever look at a unit half-written: a real one
+//     may give a new unit that is to be inactive a machine, until its next pass.
 //   - Global units don't exclude one another. Of a pair where one replaces the other, the one that was moved away and has no
 //     other place comes back and stays, where a real engine moves it for ever.
 //   - All agents see the same writes at the same moment, and a pass takes no time. In a real cluster each agent misses some that

@@ -91,6 +91,7 @@ func testPlacement(t *testing.T, p pair) {
 			break
 		}
 	}
+	require.Len(t, real, len(names), "units that the first page of the listing has not")
 	for _, name := range names {
 		known := knownPlacements[name]
 		switch {
