@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"syscall"
+
+	"github.com/squadronctl/squadron/integration/sigstop"
 )
 
 // etcd is the cluster's only etcd, which serves API version 2.
@@ -65,7 +67,11 @@ func (e *etcd) stop(ctx context.Context) error {
 }
 
 func (e *etcd) pause() error {
-	if err := e.running.signal(syscall.SIGSTOP); err != nil {
+	err := e.running.signal(syscall.SIGSTOP)
+	if err == nil {
+		err = sigstop.Wait(e.running.cmd.Process.Pid)
+	}
+	if err != nil {
 		return fmt.Errorf("pause etcd: %w", err)
 	}
 	return nil

@@ -3,6 +3,9 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"os"
+
+	"github.com/squadronctl/squadron/integration/sigstop"
 )
 
 // StopFleetd ends the machine's fleetd in good order and returns when it has ended: its registration is taken back, and the
@@ -29,7 +32,20 @@ func (m *Machine) RestartFleetd(ctx context.Context) error {
 
 // PauseFleetd stops fleetd's process where it stands (SIGSTOP): it accepts connections and answers nothing.
 func (m *Machine) PauseFleetd() error {
-	return m.control(context.Background(), "pause fleetd", "kill", "--kill-who=main", "--signal=SIGSTOP", "fleetd")
+	if err := m.control(context.Background(), "pause fleetd", "kill", "--kill-who=main", "--signal=SIGSTOP", "fleetd"); err != nil {
+		return err
+	}
+	pids, err := m.processes()
+	for _, pid := range pids {
+		// What the main process has started goes on, and is called otherwise.
+		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && string(name) == "fleetd\n" {
+			err = sigstop.Wait(pid)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("pause fleetd: %w", err)
+	}
+	return nil
 }
 
 // ResumeFleetd lets a paused fleetd go on.

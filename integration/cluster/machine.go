@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/squadronctl/squadron/integration/cluster/remains"
+	"github.com/squadronctl/squadron/integration/sigstop"
 )
 
 // idBase plus n is machine n's ID.
@@ -163,6 +164,11 @@ func (m *Machine) Pause() error {
 	}
 	if len(stopped) == 0 {
 		return fmt.Errorf("pause %s: it does not run", m.Name)
+	}
+	for pid := range stopped {
+		if err := sigstop.Wait(pid); err != nil {
+			return fmt.Errorf("pause %s: %w", m.Name, err)
+		}
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/squadronctl/squadron/integration/sigstop"
 )
 
 // Connection is what the server has running for one connection: a process of root's, one of the user's below it, and
@@ -53,8 +55,16 @@ func (c Connection) Open() Open {
 // Cut ends the connection as if its host had been switched off: nobody says goodbye.
 func (c Connection) Cut() { c.signal(syscall.SIGKILL) }
 
-// Pause stops the connection's processes where they stand.
-func (c Connection) Pause() { c.signal(syscall.SIGSTOP) }
+// Pause stops the connection's processes where they stand, and returns when they have stopped.
+func (c Connection) Pause() error {
+	c.signal(syscall.SIGSTOP)
+	for _, pid := range append(descendants(c.pid), c.pid) {
+		if err := sigstop.Wait(pid); err != nil {
+			return fmt.Errorf("pause a connection: %w", err)
+		}
+	}
+	return nil
+}
 
 // Resume lets paused processes go on.
 func (c Connection) Resume() { c.signal(syscall.SIGCONT) }

@@ -89,7 +89,7 @@ func TestServerStopped(t *testing.T) {
 			c, _ := client(t, config)
 			require.NoError(t, c.Submit(t.Context(), "a.service", content))
 			stopped := oneConnection(t, b.sshd)
-			stopped.Pause()
+			require.NoError(t, stopped.Pause())
 			defer stopped.Cut()
 			require.NoError(t, c.Start(t.Context(), "a.service"))
 			unit, _ := b.socket.Cluster.Unit("a.service")
